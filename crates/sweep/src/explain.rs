@@ -1,7 +1,7 @@
 //! Explains why rules match a path, component by component.
 //!
-//! This is the slow and obvious way to match, one rule at a time. It serves people who want to know
-//! why an entry is in a preview, or why it is not.
+//! This module matches one rule at a time, which is slow and simple. Its results tell the user why
+//! an entry is in a preview, or why it is not.
 
 use std::ffi::{CStr, CString};
 

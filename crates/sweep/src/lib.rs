@@ -1,6 +1,6 @@
 //! Finds junk by rules. This crate reads rule files, checks the rules, binds their variables to the
-//! directories of a target, and walks only the directories that a rule can reach. It changes
-//! nothing.
+//! directories of a target, and walks only the directories that a rule can reach. It never changes
+//! the target.
 //!
 //! | module | contents |
 //! |---|---|

@@ -97,11 +97,11 @@ impl<'a> Sweeper<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if the journal cannot be written, or the user asked to stop. Each entry then has its name, or
-    /// it is in quarantine and in the journal.
+    /// Fails if the journal cannot be written, or the user asked to stop. Each entry is then either
+    /// under its name, or in quarantine and in the journal.
     pub(crate) fn run(&mut self, entries: impl Iterator<Item = SweepEntry>) -> Result<(), Error> {
         for entry in entries {
-            // An entry in a tree of the batch must be looked up after the tree was moved.
+            // An entry in a tree of the batch is checked only after the tree was moved.
             if self.batch.len() >= MAX_BATCH || is_in_a_tree(&self.trees, &entry.path) {
                 self.carry_out()?;
             }
@@ -137,7 +137,7 @@ impl<'a> Sweeper<'a> {
             return Err(StagingFailure::File(Reason::InQuarantine));
         }
         let dir = self.reach.dir(path).map_err(failed(Op::Open))?;
-        // The metadata of the directory decides, because a subvolume in it has its own device number.
+        // An entry that is a subvolume has its own device number, so that of the directory counts.
         let stat = dir.stat().map_err(failed(Op::Stat))?;
         let Begun { staging_dirs, journal, .. } = self.begun;
         let staging = self.stagings.staging(staging_dirs, &stat, path, &mut self.reach, journal)?;

@@ -37,7 +37,7 @@ struct DirChange {
 /// Checks entries. Remembers which directories the run itself changed.
 pub(crate) struct Checker<'a> {
     options: &'a SweepOptions<'a>,
-    /// The directories above lop's own files.
+    /// lop's own files and folder of journals, and the directories above them.
     above_own: HashSet<FileKey>,
     mounts: Mounts,
     changes: HashMap<FileKey, DirChange>,

@@ -1,13 +1,13 @@
 //! Sweep: moves entries that rules chose into quarantine.
 //!
 //! [`Runs::sweep`] takes the entries from an iterator, so a run of any length needs little memory.
-//! Entries are regular files, symbolic links and whole directory trees. An entry is compared with
-//! nothing and has no kept file. An undo moves it back to its name.
+//! Entries are regular files, symbolic links and whole directory trees. Unlike duplicates, they
+//! have no kept file to compare them with. An undo moves each entry back to its name.
 //!
 //! The run works in batches (`batch`). It checks each entry (`check`), writes the intents of the batch
 //! to the journal and to the manifests, syncs each of them once, and then renames the entries. After
-//! each rename, it checks that the entry that arrived in quarantine is the chosen one, and moves it
-//! back otherwise.
+//! each rename, it checks that the entry that arrived in quarantine is the chosen one, and if not,
+//! moves it back.
 //!
 //! This module does not decide what to sweep, and it frees no space: the space is freed when the
 //! quarantine is purged. No entry may be renamed before its intent is on the disk.
@@ -83,9 +83,10 @@ impl Runs {
     /// itself caused by moving entries out of the directory do not count. Mount points and trees with
     /// mount points in them are left alone too.
     ///
-    /// An entry inside of a tree must come before the tree, or it is not found. The caller MUST NOT
-    /// choose a tree with a quarantine directory anywhere in it. The run itself finds such directories
-    /// only if they are its own, or at the top of the tree.
+    /// An entry inside of a tree must come before the tree. Otherwise it is refused, because it is
+    /// missing after the tree was moved. The caller MUST NOT choose a tree with a quarantine
+    /// directory anywhere in it. The run itself finds such directories only if they are its own, or
+    /// at the top of the tree.
     ///
     /// [`ApplyOutcome::freed`] is 0, and [`ApplyOutcome::done`] counts a tree once.
     ///

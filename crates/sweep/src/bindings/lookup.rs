@@ -1,8 +1,8 @@
 //! Finds directories below the target by name.
 //!
-//! Windows compares names without regard to case, so such a lookup lists the parent. Each directory
-//! is listed at most once. A lookup never follows a link and never leaves the mount of the target,
-//! so a junction is never found.
+//! Windows compares names without regard to case, so the lookup of a Windows name lists the parent.
+//! Each directory is listed at most once. A lookup never follows a link and never leaves the mount
+//! of the target, so a junction is never found.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -24,7 +24,7 @@ pub(super) struct Lookup<'t> {
     pub(super) remarks: Vec<String>,
 }
 
-/// The names in a directory that a lookup can ask for.
+/// The names in a directory that a lookup needs.
 #[derive(Default)]
 pub(super) struct Listing {
     /// Subdirectories: the folded name and the name.
@@ -181,8 +181,8 @@ impl<'t> Lookup<'t> {
     }
 }
 
-/// Returns true if the error means that the name does not exist, or is not a directory or regular
-/// file.
+/// Returns true if the error means that the name does not exist, or that the entry is not of the
+/// expected type.
 fn is_absent(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidInput, NotADirectory, NotFound};
     // A path that leads through a link.

@@ -1,7 +1,7 @@
 //! Binds the variables of rules to the directories of a target.
 //!
 //! One variable may be bound to many directories: each profile has its `{local}`, and `Windows.old`
-//! has profiles of its own. This replaces the rewriting of rules for each generation and language.
+//! has profiles of its own. Therefore, one rule covers all generations and languages.
 //! No binding leads through a link, and no directory is bound to one variable twice.
 //!
 //! | module | contents |
@@ -134,7 +134,7 @@ impl Bindings {
         let mut profiles: Vec<usize> = self.of(variable).filter_map(|b| b.profile).collect();
         profiles.sort_unstable();
         profiles.dedup();
-        // Only `Windows.old` makes a system that is not the target itself.
+        // A system that is not at the top of the target is in a `Windows.old`.
         let is_old = |profile: &&usize| {
             let system = self.profiles[**profile].system.map(|system| &self.systems[system]);
             system.is_some_and(|system| !system.path.is_empty())

@@ -1,8 +1,8 @@
 //! The names of Windows directories, by generation and language.
 //!
-//! Up to Windows XP, the names on the disk are translated. Since Windows Vista they are English in
-//! every language, and the translated names are junctions. Names from before Windows Vista are
-//! looked up on every system, because a lookup never follows a junction.
+//! Up to Windows XP, the names on the disk are translated. Since Windows Vista, they are English in
+//! every language, and the translated names are junctions. A lookup never follows a junction, so
+//! the older names of profile directories are looked up on every system.
 
 use crate::rule::variable::Variable;
 

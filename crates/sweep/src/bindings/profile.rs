@@ -1,6 +1,6 @@
 //! Binds the directories of one Windows profile.
 //!
-//! Every directory that exists is bound, whatever generation or language its name belongs to.
+//! Every directory that exists is bound. Its name can belong to any generation or language.
 
 use super::binder::Binder;
 use super::names;

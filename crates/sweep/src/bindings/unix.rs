@@ -1,15 +1,15 @@
 //! Finds Linux and macOS systems and their home directories.
 //!
-//! A system directory never counts as a home directory, even if `/etc/passwd` says so.
+//! A system directory never counts as a home directory, even if `/etc/passwd` lists it as one.
 
 use super::binder::Binder;
 use super::lookup::joined;
 use crate::rule::variable::Variable;
 
-/// The most bytes that are read from `/etc/passwd` and `os-release`.
+/// Maximum number of bytes to read from `/etc/passwd` and `os-release`.
 const MOST: usize = 1 << 20;
 
-/// User ids from here on belong to people (`UID_MIN` of login.defs(5) on common distributions).
+/// The lowest user id of a person (`UID_MIN` of login.defs(5) on common distributions).
 const FIRST_USER: u32 = 1000;
 
 /// The user id of `nobody`.
@@ -42,7 +42,7 @@ pub(super) fn bind(binder: &mut Binder<'_>) -> bool {
     system.is_some()
 }
 
-/// Binds the target as a home directory, if it contains what only a home directory contains.
+/// Binds the target as a home directory, if it contains a name that only home directories contain.
 pub(super) fn bind_target_as_home(binder: &mut Binder<'_>) {
     let dirs = [".config", ".cache", ".local", "Library/Caches"];
     let is_home = dirs.iter().any(|dir| has(binder, dir))
@@ -101,8 +101,7 @@ fn bind_mac(binder: &mut Binder<'_>) -> usize {
 
 /// Returns the subdirectories of `home` or `Users`.
 fn homes_in(binder: &mut Binder<'_>, parent: &[u8]) -> Vec<Vec<u8>> {
-    // Listing a missing directory gives an empty list. Without this check, a file system that is
-    // mounted there would not be mentioned.
+    // Without this check, a file system that is mounted at the directory would cause no remark.
     if binder.lookup.key(parent).is_none() {
         return Vec::new();
     }
@@ -137,8 +136,8 @@ fn home_of(line: &[u8]) -> Option<Vec<u8>> {
     (user >= FIRST_USER && user != NOBODY).then(|| home.strip_prefix(b"/").map(<[u8]>::to_vec))?
 }
 
-/// Returns true if the path can be that of a home directory. In the root of a system, a home
-/// directory is neither the root itself nor a directory of the system.
+/// Returns true if the path can be that of a home directory. If the target is the root of a system,
+/// neither the root itself nor a system directory can be a home directory.
 fn may_be_home(path: &[u8], is_root: bool) -> bool {
     const OF_SYSTEM: [&[u8]; 16] = [
         b"", b"bin", b"boot", b"dev", b"etc", b"lib", b"lib32", b"lib64", b"proc", b"run", b"sbin",

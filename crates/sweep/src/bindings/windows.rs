@@ -1,6 +1,7 @@
 //! Finds Windows systems and their profiles.
 //!
-//! A directory with profiles is known by its name, and a profile by the registry hive of its user.
+//! This module recognises a directory with profiles by its name, and a profile by the registry hive
+//! of its user. Service accounts are recognised by their paths.
 //! `Windows.old` is a system of its own, so its profiles are never mixed with those of the system
 //! beside it.
 //!
@@ -168,7 +169,7 @@ fn bind_shared(binder: &mut Binder<'_>, users: &[u8]) {
     }
 }
 
-/// Returns true if the system is Windows Vista or later, where no name is translated.
+/// Returns true if the system is Windows Vista or later, which does not translate names.
 fn is_vista(binder: &mut Binder<'_>, layout: &Layout) -> bool {
     let lookup = &mut binder.lookup;
     !lookup.folded(&layout.base, "Users").is_empty()
@@ -181,7 +182,7 @@ fn ends_with_profiles(path: &[u8]) -> bool {
     fold(path).is_some_and(|path| path.ends_with(b"/PROFILES"))
 }
 
-/// Returns the name to display. Windows directories that only some versions have tell the version.
+/// Returns the name to display. The version follows from directories that only some versions have.
 fn name(binder: &mut Binder<'_>, layout: &Layout) -> String {
     let is_vista = is_vista(binder, layout);
     let lookup = &mut binder.lookup;

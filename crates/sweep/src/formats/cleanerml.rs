@@ -1,7 +1,7 @@
 //! `CleanerML`, the XML format of `BleachBit`: cleaners with options, each with a list of actions.
 //!
-//! Each option becomes one rule. An option is dropped if one of its actions does anything else than
-//! to delete files, or selects files in a way that cannot be expressed.
+//! Each option becomes one rule. An option is dropped if one of its actions does anything other
+//! than delete files, or selects files in a way that cannot be expressed.
 
 mod path;
 mod regex;
@@ -129,7 +129,7 @@ impl Filter {
     }
 }
 
-/// Commands that do not delete files.
+/// The commands of `BleachBit` other than `delete`, for messages.
 const COMMANDS: &[&str] = &[
     "apt.autoclean",
     "apt.autoremove",

@@ -1,5 +1,5 @@
-//! Opens rule files (guard 4). A rule file decides which files lop removes, so that lop reads it
-//! only if nobody but the user and root could have written it.
+//! Opens rule files (guard 4). A rule file decides which files lop removes, so lop reads it only if
+//! nobody but the user and root could have written it.
 
 use std::ffi::CString;
 use std::io;
@@ -44,7 +44,7 @@ pub fn read_rule_file(path: &Path) -> Result<(Format, Vec<u8>), FormatError> {
             untrusted(format!("cannot be trusted: {foreign}"))
         }
     })?;
-    // Only a regular file is opened, because opening a device or a FIFO has effects of its own.
+    // The type is checked first, because opening a device or a FIFO can have side effects.
     let listed = dir.stat_child(&name).map_err(unreadable)?;
     check(&listed).map_err(untrusted)?;
     let file = dir.open_regular(&name).map_err(unreadable)?;

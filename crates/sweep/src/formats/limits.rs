@@ -14,7 +14,7 @@ pub(super) const MAX_PATTERN_BYTES: usize = 4096;
 const MAX_PATTERNS: usize = 100_000;
 
 /// The maximum number of components of all patterns. Lists of directories and of names multiply, so
-/// that a small file could otherwise stand for a large number of long patterns.
+/// a small file could otherwise produce a large number of long patterns.
 const MAX_COMPONENTS: usize = 1_000_000;
 
 /// Counts the patterns that a file has produced.
@@ -67,7 +67,7 @@ impl Budget {
         if self.rules > MAX_PATTERNS { Err(Exceeded) } else { Ok(()) }
     }
 
-    /// Counts a pattern that is not used, because it took time to make.
+    /// Counts a pattern that is not used. Producing it took time too.
     pub(super) fn skipped(&mut self) -> Result<(), Exceeded> {
         self.patterns += 1;
         if self.patterns > MAX_PATTERNS { Err(Exceeded) } else { Ok(()) }

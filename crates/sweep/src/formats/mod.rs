@@ -1,5 +1,6 @@
-//! Reads rule files. Each format becomes plain [`Rule`]s; a part that cannot be expressed as a
-//! [`Rule`] drops the whole rule, because a rule without its exclusions would take too much.
+//! Reads rule files of several formats into plain [`Rule`]s. If a part of an entry cannot be
+//! expressed, the whole entry is dropped, because a rule without its exclusions would take too
+//! much.
 //!
 //! | module | contents |
 //! |---|---|

@@ -1,7 +1,7 @@
 //! The rule sets that are part of lop, in the format of lop.
 //!
-//! The sets are compiled into the program, so that nobody else can change them. The identifier of a
-//! rule is unique among all sets, because several sets can be loaded together.
+//! The sets are compiled into the program, so no other user can change them. Each rule has an
+//! identifier that is unique among all sets, because several sets can be loaded together.
 
 use super::{Format, Loaded, parse};
 

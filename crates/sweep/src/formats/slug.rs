@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// The length at which a name is cut.
+/// The length to which a name is shortened.
 const MAX_BYTES: usize = 120;
 
 /// Returns a name in lower case, with a dot for each run of characters that are not letters or

@@ -1,9 +1,9 @@
 //! The spellings of Windows directories: environment variables, and the paths that the roles of
 //! [`Variable`] have on each generation and language of Windows.
 //!
-//! A path of a rule that removes files becomes canonical only if the variable plays the same role
-//! as the path: [`taken`] never widens what a rule takes. In contrast, [`kept`] returns every
-//! spelling that a path may have, because too many exclusions are harmless.
+//! For a path that a rule takes, [`taken`] replaces the beginning by a variable only if both have
+//! the same role, so the rule takes nothing that plays another role. For an exclusion, [`kept`]
+//! returns every spelling that the path may have, because too many exclusions are harmless.
 //!
 //! Sources: the Known Folders table of Microsoft, the shell folders of Windows XP, and the names
 //! that localized versions of Windows XP use on disk.
@@ -43,7 +43,7 @@ const NAMES: &[(&str, Variable, &[&str])] = &[
     ("videos", Variable::Profile, &["Videos"]),
 ];
 
-/// Paths and the variables that play the same role. `*` stands for the name of each user.
+/// Paths and the variables that play the same role. `*` is the wildcard for all users.
 const PATHS: &[(Variable, &[&str], Variable)] = &[
     (Variable::Local, &["Microsoft", "Windows", "INetCache"], Variable::InetCache),
     (Variable::Local, &["Microsoft", "Windows", "INetCookies"], Variable::InetCookies),
@@ -105,7 +105,8 @@ const PATHS: &[(Variable, &[&str], Variable)] = &[
     (Variable::Drive, &["Dokumente und Einstellungen", "*"], Variable::Profile),
 ];
 
-/// Paths that a variable covers among others. They become canonical only in exclusions.
+/// Paths of directories to which a variable is bound beside other directories. They become
+/// canonical only in exclusions.
 const COVERED: &[(Variable, &[&str], Variable)] = &[
     (Variable::Local, &["Temp"], Variable::Temp),
     (Variable::Windows, &["Temp"], Variable::Temp),
@@ -128,13 +129,13 @@ pub(super) fn environment(name: &str) -> Option<(Variable, &'static [&'static st
     Some((found.1, found.2))
 }
 
-/// Parses a name or a pattern for a name. A `{` or `}` cannot be written in patterns. In an
-/// exclusion it becomes `?`, which keeps more.
+/// Parses a name or a pattern for a name. Patterns cannot contain `{` or `}`. In an exclusion, each
+/// of them becomes `?`, which keeps more.
 pub(super) fn name(text: &str, for_use: Use) -> Result<Glob, Dropped> {
     if text.is_empty() || matches!(text, "." | "..") {
         return Err(Dropped::UnsafePath);
     }
-    // Windows ignores dots and spaces at the end of a name, so that the exclusion would not match.
+    // Windows ignores dots and spaces at the end of a name, so the exclusion would match nothing.
     if for_use == Use::Kept && text.ends_with(['.', ' ']) {
         return Err(Dropped::UnsafePath);
     }

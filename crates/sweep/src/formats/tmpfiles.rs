@@ -1,8 +1,8 @@
-//! tmpfiles.d of systemd: the lines that remove files by age, or without condition.
+//! tmpfiles.d of systemd: the lines that remove files by age, or unconditionally.
 //!
-//! systemd leaves a path alone, while it cleans the directory above, if any other line names the
-//! path. Each rule therefore keeps the paths of the other lines. If one of them cannot be expressed,
-//! every rule of the file is dropped.
+//! When systemd cleans a directory, it keeps every path in it that another line names. Each rule
+//! therefore keeps the paths of the other lines. If one of them cannot be expressed, every rule of
+//! the file is dropped.
 
 mod line;
 
@@ -60,7 +60,8 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
 struct Line {
     number: u32,
     path: String,
-    /// Patterns for the path of the line, which other lines keep. `None` if there are none.
+    /// Patterns for the path of the line, which the rules of other lines keep. `None` if the path
+    /// cannot be expressed.
     kept: Option<Vec<Pattern>>,
     /// Whether the line only keeps its path.
     is_exclusion: bool,
@@ -199,9 +200,9 @@ fn phrase(what: &Removal) -> &'static str {
     }
 }
 
-/// Returns whether a rule for `pattern` must keep `kept`, the path of another line. A directory
-/// above the rule's path is kept only if its line is an exclusion, because the rule would otherwise
-/// take nothing.
+/// Returns whether a rule for `pattern` must keep `kept`, the path of another line. If `kept` is
+/// above the path of the rule, the rule keeps it only if its line is an exclusion: otherwise, the
+/// rule would take nothing.
 fn is_kept_from(kept: &Pattern, pattern: &Pattern, is_exclusion: bool) -> bool {
     if kept.base != pattern.base {
         // A home directory may be below a root, and the other way round.

@@ -202,7 +202,7 @@ fn below(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
                 return Err(malformed(format!("{at} is a variable itself, use contents")).into());
             }
             take(&at, word, &names, &mut takes, budget)?;
-            // The exceptions of empty directories are among the directories themselves.
+            // With `empty-dirs`, a name in `except` can be that of the directory itself.
             let mut base = at;
             if word == Word::EmptyDirs {
                 base.components.pop();

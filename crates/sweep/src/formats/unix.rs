@@ -1,7 +1,7 @@
 //! Paths of rule files that follow `glob(7)`, as tmpfiles.d and `CleanerML` do.
 //!
-//! In `glob(7)`, a wildcard at the start of a component does not match a hidden name, but that of a
-//! [`Glob`] does. Rules MUST keep the paths that [`hidden`] returns, or they would take too much.
+//! In `glob(7)`, a wildcard at the start of a component does not match hidden names. In a [`Glob`],
+//! it does. Rules MUST keep the paths that [`hidden`] returns, or they would take too much.
 
 use super::Dropped;
 use crate::rule::glob::Glob;
@@ -41,7 +41,7 @@ pub(super) fn hidden(pattern: &Pattern) -> Vec<Pattern> {
             Some(b'?') => &glob.text()[1..],
             _ => continue,
         };
-        // `..` is no name in a directory, so that a lone `?` does not match a hidden name.
+        // The only hidden name that a lone `?` could match is `.`, which is never listed.
         if after_dot.is_empty() {
             continue;
         }

@@ -1,9 +1,9 @@
 //! `winapp2.ini`: one section per entry, with `FileKey`s that take files and `ExcludeKey`s that keep
 //! them.
 //!
-//! `Detect` keys only hide entries from a user interface and are ignored: a path that does not exist
-//! takes nothing. Registry keys are counted. Any other line that cannot be expressed drops its entry,
-//! because the line might limit what the entry takes.
+//! `Detect` keys only hide entries of programs that are not installed, and are ignored. Registry
+//! keys are counted. Any other line that cannot be expressed drops its entry, because the line
+//! might limit what the entry takes.
 
 use super::limits::{Budget, Exceeded, Stop, or_dropped};
 use super::slug::{self, Ids};
@@ -122,7 +122,7 @@ impl<'t> Entry<'t> {
         }
         let dir = spelling::taken(spelling::written(dir, Use::Taken)?);
         if takes_dir && names_of(names).any(is_every_name) {
-            // A variable stands for a directory that the system needs.
+            // The directory that a variable is bound to stays, because the system needs it.
             let is_variable = dir.components.is_empty();
             let pattern = if is_variable { dir.join(any_name()) } else { dir };
             self.takes.push(Take { pattern: budget.pattern(pattern)?, extent: Extent::Tree });
@@ -226,8 +226,8 @@ const IGNORED: &[&str] = &[
     "Tags",
 ];
 
-/// Returns the name patterns of a list. An empty list stands for every name, but a list of
-/// separators has no names.
+/// Returns the name patterns of a list. An empty list means every name. A list of separators has no
+/// names.
 fn names_of(list: &str) -> impl Iterator<Item = &str> {
     let list = if list.trim().is_empty() { "*" } else { list };
     list.split(';').map(str::trim).filter(|name| !name.is_empty())

@@ -17,8 +17,8 @@ use crate::rule::pattern::Base;
 
 use reach::Protected;
 
-/// Checks rules before anything is known about a target (guards 2 and 3). Rules that the user
-/// allowed are checked only by guard 2.
+/// Checks rules on typical layouts, before a target is known (guards 2 and 3). Guard 3 does not
+/// check rules that the user allowed.
 pub fn check(rules: &[Rule], allow: &BTreeSet<String>) -> Vec<Refused> {
     let layouts: Vec<_> = layouts::typical().map(Layout::new).collect();
     let refusal = |(at, rule): (usize, &Rule)| {
@@ -88,7 +88,7 @@ pub struct Refused {
     pub rule: usize,
     /// The guard.
     pub guard: Guard,
-    /// What the guard objects to, as a phrase: "reaches {profile}/Documents".
+    /// The objection of the guard, as a phrase: "{home}/* reaches {profile}/Documents".
     pub reason: String,
 }
 

@@ -1,7 +1,7 @@
 //! Guard 3: a rule must not name protected files.
 //!
-//! A pattern that may match a protected name among others is not refused, because the walk keeps
-//! the protected entry. A pattern whose names are all protected is refused.
+//! This check refuses a pattern if all names that it matches are protected. If a pattern also
+//! matches other names, the rule may be used, because the walk keeps the protected entries.
 
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use crate::rule::pattern::{Base, Component};
 use crate::rule::variable::Variable;
 use crate::rule::{Extent, Take};
 
-/// The tables, folded. Case does not matter, whatever the layout.
+/// The tables, folded. This check ignores case on every layout.
 struct Tables {
     names: Vec<(Glob, &'static str)>,
     browser_names: Vec<(Glob, &'static str)>,

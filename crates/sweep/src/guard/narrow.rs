@@ -1,7 +1,7 @@
-//! Guard 2: a rule must name what it takes.
+//! Guard 2: a pattern must not be too general.
 //!
-//! The more valuable the files below a variable are, the more literal components a pattern needs.
-//! Only literal components count before `**`, because a wildcard may stand for any directory.
+//! The more valuable the files below a variable are, the more names a pattern needs. Only names
+//! before the first `**` count, because `**` matches any directories.
 
 use crate::rule::glob::Glob;
 use crate::rule::pattern::{Base, Component};
@@ -25,7 +25,7 @@ const COMMON_NAMES: &[&str] =
 /// What a pattern that starts with a variable needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
-    /// Nothing. Everything below is junk.
+    /// No name. Everything below is junk.
     Nothing,
     /// The name of a program's directory.
     OneName,
@@ -84,21 +84,21 @@ fn too_wide_anywhere(rule: &Rule, take: &Take) -> Option<&'static str> {
     if take.extent == Extent::Emptied || conditions.only.is_some() {
         return None;
     }
-    // The contents of a directory are as well named as the directory itself.
+    // If the last component is `*`, the name of its directory counts.
     let mut names = take.pattern.components.iter().rev().filter_map(name_of);
     let last = names.find(|name| !name.is_any());
     if last.is_some_and(is_telling) {
         return None;
     }
-    // The first bytes of a file prove more than a longer name would.
+    // A rule that requires certain first bytes may have a shorter name.
     let is_signed = take.extent == Extent::Files
         && !conditions.starts.is_empty()
         && conditions.starts.iter().all(|start| start.len() >= LEAST_SIGNATURE);
     if is_signed && last.is_some_and(|last| last.literal_len() >= 2) {
         return None;
     }
-    // A bare wildcard needs a marker with a signature, because any directory may have a marker's
-    // name in it.
+    // A bare wildcard needs a marker with a signature, because any directory may contain an entry
+    // with the name of a marker.
     let is_proven = conditions.inside.iter().any(|marker| marker.starts.is_some());
     (!is_proven).then_some("names nothing, and no signature proves what it takes")
 }
@@ -134,7 +134,7 @@ fn name_of(component: &Component) -> Option<&Glob> {
     }
 }
 
-/// Returns whether a name says what it stands for.
+/// Returns whether a name is literal, or has enough literal characters.
 fn is_telling(name: &Glob) -> bool {
     name.is_literal() || name.literal_len() >= LEAST_LITERAL && !name.text().starts_with(b"*.*")
 }

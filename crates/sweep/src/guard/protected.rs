@@ -7,7 +7,7 @@ use crate::rule::glob::Glob;
 use crate::rule::pattern::{Base, Component, Pattern, components};
 use crate::rule::variable::Variable;
 
-/// A protected path.
+/// Which entries a protected path protects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// The entry itself and its ancestors.
@@ -171,11 +171,12 @@ pub(crate) const MEDIA_DIRS: &[&str] = &[
     "videos",
 ];
 
-/// Endings of program files. A rule whose names all end like this is refused.
+/// Endings of program files. A rule for files of Windows and of installed programs is refused if
+/// its pattern has one of these endings.
 pub(crate) const PROGRAM_ENDINGS: &[&str] =
     &[".com", ".cpl", ".dll", ".drv", ".exe", ".ocx", ".scr", ".sys"];
 
-/// Variables whose directories may be emptied by a rule, although they are never taken themselves.
+/// Variables whose directories a rule may empty. The directories themselves stay.
 pub(crate) const EMPTIABLE: &[Variable] = &[
     Variable::Temp,
     Variable::InetCache,

@@ -1,9 +1,9 @@
 //! Guard 3: a rule must not reach protected entries.
 //!
 //! The protected paths of a layout form a small automaton. A pattern is followed through it, one
-//! component at a time. If the pattern can arrive at a protected path, or at an ancestor with the
-//! intention to take everything below it, the rule is refused. The test is on the languages of both
-//! patterns, so it does not matter which files exist.
+//! component at a time. The rule is refused if the pattern can arrive at a protected path, or if it
+//! can arrive at an ancestor and takes everything below. The check compares patterns with patterns,
+//! so the result does not depend on the files that exist.
 
 use std::collections::HashMap;
 
@@ -34,8 +34,8 @@ struct Node {
     below: Option<String>,
 }
 
-/// The nodes that a pattern may have arrived at. A path below a protected directory has arrived at
-/// the directory for good. A node may occur twice.
+/// The nodes that a pattern may have arrived at. Empty if no protected path begins like the
+/// pattern. A node may occur twice.
 type Arrived = Vec<NodeId>;
 
 impl Node {
@@ -113,7 +113,8 @@ impl Protected {
         below.filter(|_| takes_all)
     }
 
-    /// Returns the protected path that a pattern has entered, if everything below it is protected.
+    /// Returns the protected path of a node if everything below it is protected and the pattern
+    /// continues below it.
     fn passes(&self, node: NodeId, is_last: bool) -> Option<&str> {
         let (text, extent) = self.nodes[node].leaf.as_ref()?;
         (*extent == protected::Extent::Below && !is_last).then_some(text)

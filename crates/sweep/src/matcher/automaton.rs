@@ -43,13 +43,13 @@ struct Node {
     any: NodeId,
     /// The child that is reached by `**`, which is in the state together with this node.
     deep: NodeId,
-    /// Whether this node is reached by `**`.
+    /// Whether this node is reached by `**`. It then stays in the state in all directories below.
     loops: bool,
-    /// The lengths and first bytes of the children's literal names, modulo 64. Most names are
-    /// dismissed with their help.
+    /// The lengths and first bytes of the children's literal names, modulo 64. They dismiss most
+    /// names without a table lookup.
     literal_lengths: u64,
     literal_starts: u64,
-    /// Whether a longer path may be taken.
+    /// Whether a rule may take an entry below an entry at this node.
     is_live: bool,
     leaves: Vec<Leaf>,
 }

@@ -1,7 +1,7 @@
-//! Case folding as NTFS does it: one UTF-16 unit at a time, to upper case.
+//! Folds case as NTFS does: one UTF-16 unit at a time, to upper case.
 //!
-//! The table of a real volume (`$UpCase`) differs between Windows versions. Names that differ only
-//! in such characters count as different, which is the safe side.
+//! The table of a volume (`$UpCase`) depends on the version of Windows, and this module does not
+//! read it.
 
 use std::borrow::Cow;
 

@@ -1,8 +1,8 @@
 //! Matches the names of a tree against all rules at once.
 //!
 //! `automaton` holds the patterns of all rules as one trie per variable. `routes` leads from the
-//! target to the directories that the variables are bound to. The cost of a name depends on the
-//! number of patterns that are still possible in its directory, and not on the number of rules.
+//! target to the directories that the variables are bound to. The time to match a name depends only
+//! on the number of patterns that can still match in its directory.
 
 pub(crate) mod automaton;
 pub mod fold;

@@ -1,4 +1,4 @@
-//! The way from a target to the directories that are bound to variables.
+//! The paths from a target to the directories that are bound to variables.
 //!
 //! A route consists of the exact names on the disk, so a second directory whose name differs only
 //! in case is not mistaken for the bound one.

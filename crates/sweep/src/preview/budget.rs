@@ -1,11 +1,12 @@
 //! Guard 10: a rule must not take a large part of the target.
 //!
-//! A rule that someone wrote for another disk may match far more than its author expected. The
-//! guard concerns rules whose matches are proven neither by a marker nor by the tests of lop: rules
-//! from files, without markers. Small numbers never count.
+//! A rule that someone wrote for another disk may match far more than its author expected. This
+//! guard checks rules from files that have no markers. It does not check shipped rules, which the
+//! tests of lop cover, and always accepts small numbers of files and bytes.
 //!
-//! The size of the target is not known, because the walk visits only what the rules can reach. Its
-//! files are counted only if a rule takes many, and only until there are enough of them.
+//! The number of files in the target is unknown, because the walk visits only directories that the
+//! rules can reach. This guard counts them only if a rule takes many files, and stops as soon as
+//! there are enough.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +22,7 @@ use crate::rule::Rule;
 const FREE_FILES: u64 = 1_000;
 const FREE_BYTES: u64 = 1 << 30;
 
-/// A rule may take at most one in this many files, and one in this many used bytes.
+/// The divisor for the largest share of the files, and of the used bytes, that a rule may take.
 const LEAST_SHARE: u64 = 5;
 
 /// A rule may take at most this many times as many files in one profile as in the median of the

@@ -53,8 +53,9 @@ pub(crate) fn file_meets(
         None => true,
         Some(Only::EmptyFiles) => is_file && stat.size == 0,
         Some(Only::BrokenLinks) => {
-            // On a disk of Windows, no link is broken. A junction may lead to another volume, and
-            // drivers show files that they cannot read as links.
+            // On a target that folds case, such as a Windows disk, no link counts as broken: a
+            // junction may lead to another volume, and drivers show files that they cannot read as
+            // links.
             stat.kind == Kind::Symlink
                 && !request.bindings.folds
                 && dir.is_dangling(name).map_err(|e| (Op::Stat, e))?

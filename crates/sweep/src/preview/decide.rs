@@ -1,5 +1,5 @@
-//! Decides about the entries of a directory: which rules take them, and which directories are worth
-//! listing.
+//! Decides about the entries of a directory: which rules take them, and which subdirectories the
+//! walk must list.
 
 use std::ffi::CStr;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) struct Current<'c> {
     pub(crate) route: Option<Position>,
     /// The rules that may take the directory as a whole.
     pub(crate) scopes: Vec<(u32, Extent)>,
-    /// The identity of the directory. It is queried only if an entry matches.
+    /// The identity of the directory, once it is known.
     key: Option<FileKey>,
 }
 
@@ -58,8 +58,8 @@ impl Worker<'_> {
         for scope in &mut state.scopes {
             let markers = &self.rule(scope.rule).conditions.inside;
             scope.is_off |= scope.is_top && !has_marker(markers, current.dir, current.listing);
-            // Programs lock directories of temporary files that they still need, as systemd asks of
-            // them: https://systemd.io/TEMPORARY_DIRECTORIES/
+            // Programs lock directories of temporary files that they still need, as systemd
+            // recommends: https://systemd.io/TEMPORARY_DIRECTORIES/
             let is_temporary = self.rule(scope.rule).conditions.older.is_some();
             scope.is_off |= is_temporary && current.dir.is_locked().unwrap_or(true);
         }
@@ -184,7 +184,8 @@ impl Worker<'_> {
             .iter()
             .filter(|&&(rule, extent)| {
                 let conditions = &self.rule(rule).conditions;
-                // A marker inside proves what a directory is for, and not what a file is for.
+                // A marker inside describes a directory, so a rule for trees with such a marker
+                // takes no files by themselves.
                 let may_take = match extent {
                     Extent::Files => true,
                     Extent::Tree => conditions.inside.is_empty(),

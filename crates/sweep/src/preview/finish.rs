@@ -13,8 +13,8 @@ use crate::preview::worker::{Pending, Worker};
 use crate::rule::Extent;
 
 impl Worker<'_> {
-    /// Passes the results of a finished directory on to its parent, and those of the parent if it is
-    /// finished too.
+    /// Passes the results of a finished directory on to its parent. If the parent is then finished
+    /// too, passes its results on as well.
     pub(crate) fn finish(&mut self, node: &Arc<DirNode>) {
         let mut node = Arc::clone(node);
         loop {

@@ -29,7 +29,7 @@ use crate::preview::request::Compiled;
 pub fn run(request: &Request<'_>, progress: &Progress) -> Result<Preview, Interrupted> {
     let Request { rules, allow, bindings, .. } = *request;
     let mut active = request.active.to_vec();
-    // The walk never enters a directory of lop, so this matters only for the target itself.
+    // The walk never enters one of lop's own directories, so only the target itself needs a check.
     let is_own = request.root.stat().is_ok_and(|root| request.own.has(root.key(), b""));
     if is_own {
         active.fill(false);

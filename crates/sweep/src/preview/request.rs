@@ -1,4 +1,4 @@
-//! What to match against which target.
+//! A request to match rules against a target, and its compiled form.
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
@@ -22,8 +22,7 @@ pub struct Request<'a> {
     pub rules: &'a [Rule],
     /// Whether each rule is active. Refused and skipped rules are not.
     pub active: &'a [bool],
-    /// The identifiers of rules for which the user lifted the guards against protected entries and
-    /// large matches.
+    /// The identifiers of rules for which the user lifted guards 3 and 10 (`--allow`).
     pub allow: &'a BTreeSet<String>,
     /// The roles of the target's directories.
     pub bindings: &'a Bindings,
@@ -43,13 +42,13 @@ pub struct Request<'a> {
 pub(crate) struct Compiled {
     /// The patterns of the rules.
     pub(crate) matcher: Matcher,
-    /// The patterns of protected entries. Few entries are compared with them: those that a rule is
-    /// about to take.
+    /// The patterns of protected entries. Only entries that a rule is about to take are compared
+    /// with them.
     pub(crate) protected: Matcher,
     /// Directories that are never taken themselves, although their contents may be.
     pub(crate) kept_dirs: HashSet<FileKey>,
-    /// The kept directories whose contents are valuable. A rule that takes a directory above takes
-    /// nothing in them, and a marker proves nothing about them.
+    /// The kept directories whose contents are valuable. A rule that takes a directory above one of
+    /// these takes nothing in it, even if the directory contains a marker.
     pub(crate) valuable_dirs: HashSet<FileKey>,
     /// Whether each rule may take protected entries.
     pub(crate) allowed: Vec<bool>,

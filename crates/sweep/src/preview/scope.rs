@@ -1,6 +1,6 @@
 //! Directories that a rule may take as a whole.
 //!
-//! Whether a directory goes as a whole is known only after everything below it was examined. Each
+//! A rule can take a directory as a whole only after everything below it was examined. Each
 //! directory therefore counts its unfinished subdirectories. The worker that finishes the last one
 //! passes the result on to the parent.
 
@@ -23,7 +23,7 @@ use crate::rule::Extent;
 pub(crate) struct DirNode {
     /// The parent. `None` for the target.
     pub(crate) parent: Option<Arc<DirNode>>,
-    /// Whether a rule that may take the parent is affected by this directory.
+    /// Whether this directory passes results on to its parent, because rules may take both.
     pub(crate) reports: bool,
     /// The name. Empty for the target.
     pub(crate) name: CString,
@@ -52,12 +52,12 @@ pub(crate) struct Scope {
     pub(crate) is_top: bool,
     /// Whether something in the directory is kept.
     pub(crate) is_kept: bool,
-    /// Whether the rule does not apply to the directory after all.
+    /// Whether the rule does not apply to the directory, for example because a marker is missing.
     pub(crate) is_off: bool,
     pub(crate) sums: Sums,
-    /// Directories below that are taken, in case that this directory is not.
+    /// Directories below, to take if this directory stays.
     pub(crate) taken_dirs: Vec<TakenDir>,
-    /// Files below that are taken, in case that this directory is not.
+    /// Files below, to take if this directory stays.
     pub(crate) taken_files: Vec<Match>,
 }
 

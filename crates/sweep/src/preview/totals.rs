@@ -35,8 +35,8 @@ pub(crate) fn assemble(compiled: &Compiled, found: Vec<Found>) -> Preview {
     preview
 }
 
-/// Removes matches that are inside of another match, or that another rule takes too. The first rule
-/// wins.
+/// Removes matches inside of another match. If several rules take one entry, keeps the match of the
+/// first rule.
 fn remove_nested(matches: &mut Vec<Match>) {
     let mut last: Option<Vec<u8>> = None;
     matches.retain(|found| {

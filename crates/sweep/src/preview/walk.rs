@@ -1,7 +1,8 @@
 //! The walk: workers list the directories that a rule can reach, and match their names.
 //!
-//! Only entries that a pattern names are examined. A name that no pattern matches costs no system
-//! call. No link is followed, and no other file system is entered.
+//! The walk examines an entry only if a pattern matches its name, or if a rule may take its
+//! directory as a whole. Other names cost no system call. The walk follows no link and enters no
+//! other file system.
 
 use std::io;
 use std::sync::Arc;

@@ -39,7 +39,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) queue: &'a Queue<Pending>,
     pub(crate) progress: &'a Progress,
     pub(crate) stack: Vec<Pending>,
-    /// The directories above the current one that are open, outermost first, with their paths.
+    /// The open directories above the current one, outermost first, with their nodes.
     pub(crate) open: Vec<(Arc<DirNode>, Dir)>,
     pub(crate) buffer: DirBuffer,
     pub(crate) listing: Listing,

@@ -1,8 +1,8 @@
 //! Glob patterns for one path component.
 //!
-//! `*` matches any number of bytes and `?` matches one character. All other bytes match
-//! themselves; there are no character classes and no escapes. The time of a match is at most
-//! proportional to the product of both lengths, whatever the pattern.
+//! `*` matches any number of bytes and `?` matches one character. All other bytes match themselves;
+//! there are no character classes and no escapes. For every pattern, the time of a match is at most
+//! proportional to the product of both lengths.
 
 use std::fmt;
 
@@ -113,8 +113,8 @@ impl Glob {
         pattern[p..].iter().all(|&byte| byte == b'*')
     }
 
-    /// Returns whether some name may match both patterns. The answer is never wrongly false: a `?`
-    /// counts as any number of bytes, because the length of a character varies.
+    /// Returns false only if no name matches both patterns. The answer may be true although no such
+    /// name exists: a `?` counts as any number of bytes, because the length of a character varies.
     pub fn may_overlap(&self, other: &Glob) -> bool {
         let (a, b) = (&*self.text, &*other.text);
         let is_wild = |byte: u8| matches!(byte, b'*' | b'?');
@@ -138,8 +138,9 @@ impl Glob {
         below[0]
     }
 
-    /// Returns a text that stands for all names that match: another pattern that matches it matches
-    /// all of them. The wildcards are replaced by a byte that occurs in no name.
+    /// Returns a text that represents all names that match: a pattern that matches this text
+    /// matches all of them. The text contains a byte that occurs in no name instead of each
+    /// wildcard.
     pub fn sample(&self) -> Vec<u8> {
         self.text.iter().map(|&b| if matches!(b, b'*' | b'?') { 0 } else { b }).collect()
     }

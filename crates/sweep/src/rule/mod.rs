@@ -15,7 +15,7 @@ use fsops::Kind;
 use crate::rule::glob::Glob;
 use crate::rule::pattern::Pattern;
 
-/// A rule: the entries that it takes, the entries that it keeps, and the conditions.
+/// A rule: the entries that it takes, the entries that it keeps, and its conditions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
     /// The identifier, unique among the loaded rules. It is shown, journaled, and used by `--skip`
@@ -44,19 +44,19 @@ pub struct Rule {
 pub struct Take {
     /// The pattern that the path of an entry must match.
     pub pattern: Pattern,
-    /// Which entries at matching paths are taken.
+    /// Which entries at a matching path the rule takes.
     pub extent: Extent,
 }
 
-/// The entries that are taken at a path that matches.
+/// Which entries a rule takes at a path that matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extent {
     /// Files and symbolic links, but no directories.
     Files,
     /// The entry itself. A directory is taken with everything below it.
     Tree,
-    /// A directory, if the rule takes everything in it or it is empty. Files must match another
-    /// pattern of the rule.
+    /// A directory that is empty, or in which the rule takes everything. The files in it must match
+    /// another pattern of the rule.
     Emptied,
 }
 
@@ -102,7 +102,8 @@ pub struct Conditions {
     pub older: Option<Age>,
     /// A file is taken only if its size in bytes exceeds this. Directories are not affected.
     pub larger: Option<u64>,
-    /// A file is taken only if it begins with one of these byte strings. Empty if any file will do.
+    /// A file is taken only if it begins with one of these byte strings. Empty if the first bytes
+    /// do not matter.
     pub starts: Vec<Vec<u8>>,
     /// The directory that contains the entry must have an entry with one of these names. Empty if
     /// no such marker is needed.
@@ -110,7 +111,7 @@ pub struct Conditions {
     /// The directory itself must contain one of these markers. For [`Extent::Files`], the markers
     /// are in the directory that contains the file. Empty if no such marker is needed.
     pub inside: Vec<Marker>,
-    /// Limits the rule to files that are of no use. Directories are not affected.
+    /// Limits the rule to empty files or broken links. Such a rule takes no directories.
     pub only: Option<Only>,
 }
 
@@ -124,7 +125,7 @@ impl Conditions {
         }
     }
 
-    /// Returns whether each match must be proven by a marker, and not only by its path.
+    /// Returns whether the rule takes an entry only if it finds a marker.
     pub fn need_marker(&self) -> bool {
         !self.beside.is_empty() || !self.inside.is_empty()
     }
@@ -151,13 +152,13 @@ pub struct Marker {
     pub starts: Option<Vec<u8>>,
 }
 
-/// Kinds of files that are of no use.
+/// The kinds of files to which a rule can be limited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Only {
     /// Files of size 0.
     EmptyFiles,
-    /// Symbolic links whose target does not exist.
+    /// Relative symbolic links whose target does not exist, or that lead in a circle.
     BrokenLinks,
 }
 

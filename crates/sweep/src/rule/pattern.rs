@@ -62,7 +62,7 @@ pub enum PatternError {
     NoEnd(String),
 }
 
-/// The maximum number of patterns that braces may stand for.
+/// The maximum number of patterns that the braces of one pattern may produce.
 const MAX_ALTERNATIVES: usize = 256;
 
 impl Pattern {
@@ -134,7 +134,7 @@ fn parse_component(pattern: &str, component: &str) -> Result<Component, PatternE
     Err(PatternError::Component { pattern: pattern.into(), component: component.into(), why })
 }
 
-/// Expands braces. Returns `None` if they are malformed or stand for too many patterns.
+/// Expands braces. Returns `None` if they are malformed or produce too many patterns.
 fn alternatives(text: &str) -> Option<Vec<String>> {
     let mut all = vec![String::new()];
     let mut rest = text;

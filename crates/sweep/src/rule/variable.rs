@@ -1,15 +1,15 @@
 //! The variables of rules.
 //!
-//! A variable names the role of a directory on a disk, whatever the directory is called there.
-//! Rules contain only these variables. The spelling of a system generation, a language or another
-//! rule format never reaches a [`Rule`](crate::rule::Rule).
+//! A variable names the role of a directory, which has different names on different disks. A
+//! [`Rule`](crate::rule::Rule) contains only these variables: the readers of rule files replace the
+//! names of a system generation, a language or another rule format.
 
 use std::fmt;
 
 /// The role of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Variable {
-    /// The target itself, whatever it contains.
+    /// The target itself.
     Top,
     /// The root of each Windows system: the directory that contains `Windows` and the profiles.
     /// Each `Windows.old` is one too.

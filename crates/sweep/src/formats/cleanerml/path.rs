@@ -1,7 +1,7 @@
 //! Paths of `CleanerML`: the variables of the file, of Windows and of Unix, for each system.
 //!
 //! An action may apply to several systems. A path that cannot exist on a system is skipped there,
-//! which takes less; a path that could mean anything else drops the option.
+//! which takes less. A path that is unsafe or contains an unknown variable drops the option.
 
 use std::collections::HashMap;
 
@@ -30,7 +30,7 @@ pub(super) struct Expanded {
     pub(super) text: String,
     /// The systems on which the values apply.
     pub(super) systems: Systems,
-    /// Whether a part of the path has wildcards that are to be taken literally.
+    /// Whether a part of the path contains `*` or `?` as literal characters.
     pub(super) has_literal_wildcard: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Converts regular expressions for names to globs, where both match exactly the same names.
+//! Converts regular expressions for names to globs that match exactly the same names.
 
 use crate::rule::glob::Glob;
 

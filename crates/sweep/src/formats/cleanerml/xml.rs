@@ -1,7 +1,7 @@
 //! Reads the XML of a `CleanerML` file into plain data.
 //!
-//! A document type is refused, so that no entity can be declared: the memory in use is proportional
-//! to the size of the file.
+//! A file with a document type is refused. It therefore cannot declare entities, and the memory in
+//! use is proportional to the size of the file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -53,7 +53,7 @@ impl Action {
 pub(super) struct Value {
     pub(super) text: String,
     pub(super) systems: Systems,
-    /// Whether the wildcards of the text are wildcards.
+    /// Whether `*` and `?` in the text are wildcards. Otherwise, they are literal characters.
     pub(super) is_glob: bool,
 }
 

@@ -45,7 +45,7 @@ pub(super) fn fields(line: &str) -> Result<Vec<String>, Dropped> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct WrittenAge {
     pub(super) age: Age,
-    /// Whether the entries of the directory stay, and only their contents are removed.
+    /// Whether the entries directly in the directory stay, and only their contents are removed.
     pub(super) keeps_first_level: bool,
 }
 
@@ -118,8 +118,8 @@ pub(super) fn taken(text: &str) -> Result<Pattern, Dropped> {
     Ok(pattern)
 }
 
-/// Parses the path of a line whose files other lines keep. Returns patterns that match at least that
-/// path, or `None` if it cannot be expressed.
+/// Parses the path of a line into patterns that the rules of other lines keep. The patterns match
+/// at least that path. Returns `None` if the path cannot be expressed.
 pub(super) fn kept(text: &str) -> Option<Vec<Pattern>> {
     if text.len() > MAX_PATTERN_BYTES {
         return None;
@@ -129,7 +129,7 @@ pub(super) fn kept(text: &str) -> Option<Vec<Pattern>> {
     let rest = parts?.join("/");
     let mut all = vec![unix::path(variable, below, &rest).ok()?];
     if text.starts_with("%C") {
-        // In the files of a user, this is the cache of the user.
+        // In a file for a user instance of systemd, `%C` is the cache of the user.
         all.push(unix::path(Variable::Cache, &[], &rest).ok()?);
     }
     Some(all).filter(|all| all.iter().all(|pattern| !pattern.components.is_empty()))
