@@ -1,7 +1,7 @@
 //! Binds the variables of rules to the directories of a target.
 //!
 //! One variable may be bound to many directories: each profile has its `{local}`, and `Windows.old`
-//! has profiles of its own. Therefore, one rule covers all generations and languages.
+//! has profiles of its own. Therefore, one rule covers many generations and languages.
 //! No binding leads through a link, and no directory is bound to one variable twice.
 //!
 //! | module | contents |
