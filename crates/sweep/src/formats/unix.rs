@@ -41,8 +41,8 @@ pub(super) fn hidden(pattern: &Pattern) -> Vec<Pattern> {
             Some(b'?') => &glob.text()[1..],
             _ => continue,
         };
-        // The only hidden name that a lone `?` could match is `.`, which is never listed.
-        if after_dot.is_empty() {
+        // A lone `?` could match only `.`, and `?.` only `..`. Neither is ever listed.
+        if matches!(after_dot, b"" | b".") {
             continue;
         }
         let mut hidden = pattern.clone();
@@ -67,6 +67,7 @@ mod tests {
         assert_eq!(of("/tmp/a*"), [""; 0]);
         assert_eq!(of("/*/b/?c"), ["{root}/.*/b/?c", "{root}/*/b/.c"]);
         assert_eq!(of("?"), [""; 0]);
+        assert_eq!(of("?."), [""; 0]);
     }
 
     #[test]
