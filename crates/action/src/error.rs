@@ -169,7 +169,7 @@ pub enum Reason {
     /// A tree in quarantine could not be removed completely.
     #[error("could not be removed completely: {why}")]
     Remains {
-        /// What could not be removed, and why.
+        /// The entry that could not be removed, and the reason.
         why: String,
     },
     /// Another entry took the file's place during the action.

@@ -23,7 +23,7 @@ pub struct Explanation {
     pub rule: usize,
     /// The pattern that matches.
     pub pattern: String,
-    /// What the rule takes at a matching path.
+    /// The entries that the rule takes at a matching path.
     pub extent: Extent,
     /// The directory that the pattern's variable is bound to, relative to the target. `None` if the
     /// pattern matches anywhere.

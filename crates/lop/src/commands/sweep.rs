@@ -147,7 +147,7 @@ fn print(
     })
 }
 
-/// What the user can do after a preview.
+/// A note about the next steps after a preview.
 const NEXT_STEPS: &[u8] =
     b"'lop undo' would move them back. See also --list, --explain PATH, --plan, --delete.";
 

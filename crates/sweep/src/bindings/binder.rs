@@ -13,7 +13,7 @@ use crate::rule::variable::Variable;
 pub(super) struct Binder<'a> {
     /// Finds the directories.
     pub(super) lookup: Lookup<'a>,
-    /// What the caller knows about the target.
+    /// Facts about the target that only the caller knows.
     pub(super) context: &'a Context,
     bindings: Bindings,
     bound: HashSet<(Variable, FileKey)>,

@@ -26,7 +26,7 @@ use fsops::{Dir, FileKey};
 use self::binder::Binder;
 use crate::rule::variable::Variable;
 
-/// What the caller knows about a target.
+/// Facts about a target that only the caller knows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Context {
     /// Paths of home directories relative to the target, without links, for example from the

@@ -164,7 +164,7 @@ fn command_name(command: &str) -> &'static str {
     known.copied().unwrap_or("an unknown command")
 }
 
-/// What the actions of an option take and keep.
+/// The entries that the actions of an option take and keep.
 #[derive(Default)]
 struct Selection {
     takes: Vec<Take>,

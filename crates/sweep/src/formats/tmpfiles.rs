@@ -68,7 +68,7 @@ struct Line {
     action: Result<Action, Dropped>,
 }
 
-/// What a line does.
+/// The effect of a line.
 enum Action {
     /// The line removes files.
     Take(Taking),

@@ -207,7 +207,7 @@ impl<'t> Entry<'t> {
     }
 }
 
-/// What an `ExcludeKey` excludes.
+/// The entries that an `ExcludeKey` excludes.
 enum Excluded {
     Path,
     Registry,

@@ -22,7 +22,7 @@ const LEAST_SIGNATURE: usize = 4;
 const COMMON_NAMES: &[&str] =
     &["backup", "backups", "cache", "data", "files", "log", "logs", "old", "temp", "tmp"];
 
-/// What a pattern that starts with a variable needs.
+/// The names that a pattern must have after its variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Need {
     /// No name. Everything below is junk.

@@ -56,12 +56,12 @@ pub fn run(request: &Request<'_>, progress: &Progress) -> Result<Preview, Interr
     }
 }
 
-/// What the rules would take from one target. Nothing on the target was changed.
+/// The entries that the rules would take from one target. The target is unchanged.
 #[derive(Debug, Default)]
 pub struct Preview {
     /// The entries to take, sorted by path. No entry is inside another.
     pub matches: Vec<Match>,
-    /// What each rule takes, in the order of the rules.
+    /// The totals of each rule, in the order of the rules.
     pub rules: Vec<RuleTotals>,
     /// Active rules that were refused. They take nothing.
     pub refused: Vec<Refused>,
@@ -93,7 +93,7 @@ pub struct Match {
     pub oldest_ns: i64,
 }
 
-/// What a rule takes from a target.
+/// The totals of one rule on a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RuleTotals {
     /// Whether a variable of the rule is bound on the target, or the rule matches anywhere.

@@ -23,7 +23,7 @@ pub struct Rule {
     pub id: String,
     /// One line that says what the rule takes.
     pub what: String,
-    /// What the user loses if the rule is applied.
+    /// The loss to the user if the rule is applied.
     pub risk: Risk,
     /// Labels for `--only`.
     pub tags: Vec<String>,
@@ -60,7 +60,7 @@ pub enum Extent {
     Emptied,
 }
 
-/// What the user loses if a rule is applied.
+/// The loss to the user if a rule is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {

@@ -1,4 +1,4 @@
-//! What rules take, and what stays.
+//! Tests which entries rules take and which entries they keep.
 
 use std::time::Duration;
 

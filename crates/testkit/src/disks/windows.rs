@@ -86,7 +86,7 @@ const XP_GERMAN: &Variables = &[
     ("pictures", "{documents}/Eigene Bilder"),
 ];
 
-/// What Vista and Windows 10 have in common.
+/// The entries that Vista and Windows 10 share.
 const SINCE_VISTA: &Variables = &[
     ("windows", "Windows"),
     ("system", "System32"),

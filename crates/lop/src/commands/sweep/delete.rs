@@ -19,7 +19,7 @@ use crate::settings::Resources;
 /// Maximum number of entries that are handed to the purge engine at once.
 const MAX_ENTRIES: usize = 4096;
 
-/// What was removed, and what was left alone.
+/// The outcome of a removal.
 pub(super) struct Removed {
     pub(super) summary: Summary,
     pub(super) problems: Vec<Problem>,

@@ -20,14 +20,14 @@ use crate::commands::purge::guard;
 use crate::error::CommandError;
 use crate::settings::{Resources, Settings, home_dirs};
 
-/// What the rules take from one target.
+/// The matches of the rules on one target.
 pub(super) struct Found {
     pub(super) target: Target,
     pub(super) bindings: Bindings,
     pub(super) preview: Preview,
 }
 
-/// What all targets have in common.
+/// State that all targets share.
 pub(super) struct Engine<'a> {
     pub(super) book: &'a RuleBook,
     resources: &'a Resources,

@@ -63,7 +63,7 @@ impl Taking<'_> {
 }
 
 impl Summary {
-    /// Returns the totals of entries that are to be taken.
+    /// Returns the totals of the entries to take.
     pub(super) fn of_batches(batches: &[Batch<'_>]) -> Summary {
         let mut summary = Summary::default();
         batches.iter().flat_map(|batch| &batch.entries).for_each(|entry| summary.add(entry));

@@ -149,7 +149,7 @@ pub(super) struct Entry {
     pub(super) content: Content,
 }
 
-/// What an entry is, and what is in it.
+/// The type and the content of an entry.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
     Dir,
