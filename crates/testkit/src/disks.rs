@@ -34,10 +34,6 @@ pub use windows::{
 /// The modification time of everything that is not fresh, in seconds since 1970: 2019-03-01.
 pub const OLD: i64 = 1_551_398_400;
 
-/// The hive `SOFTWARE` of a Windows 10. Its list of profiles names `C:\Users\anna`, `C:\Users\ben`,
-/// and `D:\Profiles\carla`, which is on another volume. See `fixtures/make_software_hive.sh`.
-pub const SOFTWARE_HIVE: &[u8] = include_bytes!("../fixtures/SOFTWARE.hive");
-
 /// The kinds of junk. The tables use these labels.
 pub const LABELS: [&str; 15] = [
     "bins",
@@ -137,23 +133,6 @@ impl Disk {
     /// Returns the entry with this path.
     pub fn entry(&self, path: &str) -> Option<&Entry> {
         self.entries.iter().find(|entry| entry.path == path)
-    }
-
-    /// Replaces the content of the file `SOFTWARE` of Windows with a hive such as
-    /// [`SOFTWARE_HIVE`]. Without a hive, the file contains its own path.
-    ///
-    /// # Panics
-    ///
-    /// Panics if the disk has no such file.
-    #[must_use]
-    pub fn with_hive(mut self, hive: &[u8]) -> Self {
-        let is_hive = |entry: &&mut Entry| {
-            let path = entry.path.to_lowercase();
-            path.ends_with("system32/config/software") && !path.starts_with("windows.old/")
-        };
-        let software = self.entries.iter_mut().find(is_hive).expect("a disk with Windows");
-        software.node = Node::File(hive.into());
-        self
     }
 
     /// Returns the tree with relative links. All of them lead to a place on the disk.

@@ -141,21 +141,6 @@ fn links_in_windows_old_lead_into_the_live_system() {
 }
 
 #[test]
-fn the_hive_replaces_the_file_of_the_live_system() {
-    let disk = windows_10_with_windows_old().with_hive(SOFTWARE_HIVE);
-    let is_hive = |path: &str| {
-        let Node::File(content) = &disk.entry(path).expect("a file").node else { return false };
-        content.bytes() == SOFTWARE_HIVE
-    };
-    assert!(is_hive("Windows/System32/config/SOFTWARE"));
-    assert!(!is_hive("Windows.old/Windows/System32/config/SOFTWARE"));
-    assert!(SOFTWARE_HIVE.starts_with(b"regf"));
-    for name in ["ProfileImagePath", "S-1-5-21-1-2-3-1003"] {
-        assert!(SOFTWARE_HIVE.windows(name.len()).any(|bytes| bytes == name.as_bytes()), "{name}");
-    }
-}
-
-#[test]
 fn a_windows_disk_has_junctions_on_ntfs() {
     let mount = match Mount::new(FileSystem::Ntfs, 32 << 20) {
         Ok(mount) => mount,

@@ -173,7 +173,7 @@ pub fn windows_vista() -> Disk {
 
 /// Returns a Windows 10 with the users anna, ben and dora, and all junctions.
 ///
-/// ben is a developer. The hive [`SOFTWARE_HIVE`](super::SOFTWARE_HIVE) does not list dora.
+/// ben is a developer.
 pub fn windows_10() -> Disk {
     let layout = [SINCE_VISTA, WINDOWS_10].concat();
     let system = [SYSTEM, PREFETCH, MODERN, include_str!("tables/windows_10.txt"), JUNCTIONS];
