@@ -12,6 +12,7 @@ use wire::{Change, Counts};
 
 use crate::engine::extraneous::Extraneous;
 use crate::engine::task::Task;
+use crate::hardlinks::birth::BirthClock;
 use crate::hardlinks::groups::LinkGroups;
 use crate::hardlinks::inode_set::InodeSet;
 use crate::model::metadata_support::SupportByDevice;
@@ -31,6 +32,7 @@ pub(crate) struct Job<'a> {
     /// The temporary names of this run.
     pub(crate) temp_names: TempNames,
     pub(crate) queue: Queue<Task>,
+    pub(crate) birth_clock: BirthClock,
     pub(crate) link_groups: LinkGroups,
     pub(crate) claimed_inodes: InodeSet,
     /// Held while a worker makes another copy of a file that reached the link limit.
@@ -77,6 +79,7 @@ impl<'a> Job<'a> {
             privileges: Privileges::of_process(),
             temp_names: TempNames::new(),
             queue: Queue::new(start),
+            birth_clock: BirthClock::start(),
             link_groups: LinkGroups::default(),
             claimed_inodes: InodeSet::default(),
             second_copy_lock: Mutex::default(),

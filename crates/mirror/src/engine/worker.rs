@@ -19,7 +19,6 @@ use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::estimate::{SubtreeCount, count_subtree};
 use crate::engine::job::Job;
 use crate::engine::task::Task;
-use crate::hardlinks::table::SourceInode;
 use crate::model::dir_node::{DirNode, MOVED_AWAY};
 use crate::model::reason::Reason;
 use crate::model::settled::Failure;
@@ -50,8 +49,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) outbox: Vec<Task>,
     /// Names that waited for the copy of a file that is now complete or has failed.
     pub(crate) waiters: Vec<Waiter>,
-    /// The last file for which the worker verified that its inode number had not been reused.
-    pub(crate) verified: Option<SourceInode>,
     /// The last entry that was reported for attributes that could not be read.
     pub(crate) partial_attributes: Option<(usize, usize)>,
     /// Whether this worker copies files immediately instead of deferring them.
@@ -79,7 +76,6 @@ impl<'a> Worker<'a> {
             stack: Vec::new(),
             outbox: Vec::new(),
             waiters: Vec::new(),
-            verified: None,
             partial_attributes: None,
             copies_at_once: false,
             shared_batch: None,
@@ -303,7 +299,6 @@ impl<'a> Worker<'a> {
 
     /// Processes names in a batch, possibly at the same time as other workers.
     pub(crate) fn join_batch(&mut self, shared: &Arc<SharedBatch>, meter: &mut WaitMeter<'_>) {
-        self.verified = None;
         // Names from another host are processed by one worker at a time.
         self.shared_batch = self.source.is_local().then(|| Arc::clone(shared));
         self.process_batch(shared, meter);

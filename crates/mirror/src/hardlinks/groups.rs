@@ -6,7 +6,7 @@
 //!
 //! # Memory
 //!
-//! Each open group takes a slot of 20 bytes in the table, plus 13 bytes and the name in [`walk::Names`], which can
+//! Each open group takes a slot of 20 bytes in the table, plus 21 bytes and the name in [`walk::Names`], which can
 //! spill to files.
 
 use runtime::Mutex;
@@ -30,14 +30,16 @@ pub(crate) struct Leader {
     pub(crate) name: CString,
     /// Inode number in the destination; 0 if it was not looked up because no other name in the destination can have it.
     pub(crate) inode: u64,
-    pub(crate) birth_tag: u16,
+    /// The birth time of the source file, in nanoseconds since 1970. It distinguishes the file from a later one with the
+    /// same inode number.
+    pub(crate) born_ns: i64,
 }
 
 impl Leader {
     /// Returns a leader for the source file with the metadata `stat`.
     pub(crate) fn new(node: &Arc<DirNode>, name: &CStr, inode: DestInode, stat: &Stat) -> Leader {
         let inode = inode.number_or_zero();
-        Leader { node: Arc::clone(node), name: name.to_owned(), inode, birth_tag: birth_tag(stat) }
+        Leader { node: Arc::clone(node), name: name.to_owned(), inode, born_ns: stat.born_ns }
     }
 
     /// Returns the key of the leader's inode in the destination.
@@ -87,8 +89,16 @@ struct LeaderDirs {
     numbers: HashMap<usize, u32>,
 }
 
-/// Size of a record before the name: directory number, inode number and length of the name.
-const RECORD_HEAD_BYTES: usize = 4 + 8 + 1;
+/// Size of a record before the name: directory number, inode number, birth time and length of the name.
+const RECORD_HEAD_BYTES: usize = 4 + 8 + 8 + 1;
+
+/// The leader of a group as it is stored.
+struct Record<'n> {
+    holder: u32,
+    inode: u64,
+    born_ns: i64,
+    name: &'n [u8],
+}
 
 impl LinkGroups {
     /// Returns a small number for a device of the source.
@@ -125,11 +135,11 @@ impl LinkGroups {
 
     /// Returns the state of a file's link group. If it is [`GroupState::Unknown`], the file is marked as in progress,
     /// and the caller MUST call [`LinkGroups::finish`] or [`LinkGroups::abandon`]. A group with the same inode number
-    /// but another birth tag belongs to an earlier file and is forgotten.
-    pub(crate) fn begin(&self, key: SourceInode, birth_tag: u16) -> GroupState {
+    /// but another birth time belongs to an earlier file and is forgotten.
+    pub(crate) fn begin(&self, key: SourceInode, born_ns: i64) -> GroupState {
         let mut inner = self.lock();
         if let Some(group) = inner.table.get(key)
-            && group.birth_tag != birth_tag
+            && inner.record(group).born_ns != born_ns
         {
             inner.close(group);
         }
@@ -238,17 +248,12 @@ impl Groups {
     }
 
     fn leader(&self, group: LinkGroup) -> Leader {
-        let (holder, inode, name) = self.record(group);
+        let Record { holder, inode, born_ns, name } = self.record(group);
         let name = CString::new(name).unwrap_or_default();
-        Leader {
-            node: Arc::clone(self.holders.get(holder)),
-            name,
-            inode,
-            birth_tag: group.birth_tag,
-        }
+        Leader { node: Arc::clone(self.holders.get(holder)), name, inode, born_ns }
     }
 
-    fn record(&self, group: LinkGroup) -> (u32, u64, &[u8]) {
+    fn record(&self, group: LinkGroup) -> Record<'_> {
         let take = |from: usize, length: usize| {
             self.names.get(
                 group.page,
@@ -257,9 +262,12 @@ impl Groups {
             )
         };
         let head = take(0, RECORD_HEAD_BYTES);
-        let holder = u32::from_ne_bytes(head[..4].try_into().unwrap_or_default());
-        let inode = u64::from_ne_bytes(head[4..12].try_into().unwrap_or_default());
-        (holder, inode, take(RECORD_HEAD_BYTES, usize::from(head[12])))
+        Record {
+            holder: u32::from_ne_bytes(head[..4].try_into().unwrap_or_default()),
+            inode: u64::from_ne_bytes(head[4..12].try_into().unwrap_or_default()),
+            born_ns: i64::from_ne_bytes(head[12..20].try_into().unwrap_or_default()),
+            name: take(RECORD_HEAD_BYTES, usize::from(head[20])),
+        }
     }
 
     fn put(&mut self, key: SourceInode, leader: &Leader, left: u16) {
@@ -268,10 +276,11 @@ impl Groups {
         let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + name.len());
         record.extend_from_slice(&holder.to_ne_bytes());
         record.extend_from_slice(&leader.inode.to_ne_bytes());
+        record.extend_from_slice(&leader.born_ns.to_ne_bytes());
         record.push(u8::try_from(name.len()).expect("a name has at most 255 bytes"));
         record.extend_from_slice(name);
         let (page, at) = self.names.put(&record);
-        self.table.put(LinkGroup { key, page, at, left, birth_tag: leader.birth_tag });
+        self.table.put(LinkGroup { key, page, at, left });
     }
 
     /// Forgets a group and its copies.
@@ -283,7 +292,7 @@ impl Groups {
 
     /// Releases the leader of a group.
     fn release_leader(&mut self, group: LinkGroup) {
-        let (holder, ..) = self.record(group);
+        let Record { holder, .. } = self.record(group);
         self.holders.release(holder);
         self.names.remove(group.page);
     }
@@ -324,12 +333,6 @@ impl LeaderDirs {
             self.free.push(number);
         }
     }
-}
-
-/// Returns 16 bits derived from the birth time of a file.
-pub(crate) fn birth_tag(stat: &Stat) -> u16 {
-    let mixed = stat.born_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    u16::try_from(mixed >> 48).unwrap_or(0)
 }
 
 #[cfg(test)]

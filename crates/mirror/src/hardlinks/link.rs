@@ -17,13 +17,13 @@ use wire::{Action, Differences};
 
 impl Worker<'_> {
     /// Links a name to the leader, or to another copy if the leader cannot have more names. `stat` is the metadata of
-    /// the source file, if it is already known.
+    /// the source file.
     pub(crate) fn link_or_copy(
         &mut self,
         entry: Entry<'_>,
         key: SourceInode,
         leader: &Leader,
-        stat: Option<&Stat>,
+        stat: &Stat,
     ) {
         let linked = self.link(entry, key, leader, stat);
         self.job.link_groups.name_done(key);
@@ -35,7 +35,7 @@ impl Worker<'_> {
         entry: Entry<'_>,
         key: SourceInode,
         leader: &Leader,
-        stat: Option<&Stat>,
+        stat: &Stat,
     ) -> Result<(), Failure> {
         if let Some(dest) = entry.dest {
             if dest.kind == Kind::Dir {
@@ -144,7 +144,7 @@ impl Worker<'_> {
         entry: Entry<'_>,
         key: SourceInode,
         before: &Leader,
-        stat: Option<&Stat>,
+        stat: &Stat,
     ) -> Result<(), Failure> {
         // Only one worker at a time does this. Otherwise each worker would make its own copy.
         let job = self.job;
@@ -156,19 +156,15 @@ impl Worker<'_> {
             self.record_linked(entry, &now);
             return Ok(());
         }
-        let stat = match stat {
-            Some(stat) => *stat,
-            None => self.source.stat(self, entry)?,
-        };
         let copies = |outcome: &Outcome| {
             outcome.counts.files + outcome.counts.symlinks + outcome.counts.specials
         };
         let before_this = copies(&self.outcome);
-        let Some(inode) = self.source.copy_again(self, entry, &stat, before, key)? else {
+        let Some(inode) = self.source.copy_again(self, entry, stat, before, key)? else {
             return Ok(());
         };
         let next =
-            Leader::new(&entry.dir.node, &entry.provisional_name(&job.temp_names), inode, &stat);
+            Leader::new(&entry.dir.node, &entry.provisional_name(&job.temp_names), inode, stat);
         job.link_groups.set_leader(key, &next, before.key());
         self.outcome.counts.link_limit_copies += copies(&self.outcome) - before_this;
         Ok(())

@@ -20,8 +20,6 @@ pub(crate) struct LinkGroup {
     pub(crate) at: u16,
     /// Number of names that have not been processed yet; [`UNCOUNTED`] if the number does not fit.
     pub(crate) left: u16,
-    /// Bits of the birth time. They distinguish the file from a later one with the same inode number.
-    pub(crate) birth_tag: u16,
 }
 
 pub(crate) const UNCOUNTED: u16 = u16::MAX;
@@ -33,7 +31,6 @@ struct Slot {
     page: u32,
     at: u16,
     left: u16,
-    birth_tag: u16,
     device: u16,
 }
 
@@ -164,18 +161,18 @@ impl Slot {
     }
 
     fn group(&self) -> LinkGroup {
-        let &Slot { page, at, left, birth_tag, .. } = self;
-        LinkGroup { key: self.key(), page, at, left, birth_tag }
+        let &Slot { page, at, left, .. } = self;
+        LinkGroup { key: self.key(), page, at, left }
     }
 }
 
 impl From<LinkGroup> for Slot {
     fn from(group: LinkGroup) -> Slot {
-        let LinkGroup { key: SourceInode { device, inode }, page, at, left, birth_tag } = group;
+        let LinkGroup { key: SourceInode { device, inode }, page, at, left } = group;
         let half = |bits: u64| u32::try_from(bits & u64::from(u32::MAX)).unwrap_or(0);
         // A `u64` would make the compiler pad each slot by four bytes.
         let inode = [half(inode), half(inode >> 32)];
-        Slot { inode, page, at, left, birth_tag, device }
+        Slot { inode, page, at, left, device }
     }
 }
 
@@ -197,13 +194,7 @@ mod tests {
             // The table grows in the first half of the steps and shrinks in the second.
             let key = SourceInode { device: u16::from(below(2) > 0), inode: below(40_000) };
             if below(200_000) > u64::from(step) {
-                let group = LinkGroup {
-                    key,
-                    page: step,
-                    at: 7,
-                    left: 1 + u16::from(step % 9 > 0),
-                    birth_tag: 3,
-                };
+                let group = LinkGroup { key, page: step, at: 7, left: 1 + u16::from(step % 9 > 0) };
                 table.put(group);
                 map.insert(key, group);
             } else {
@@ -222,13 +213,7 @@ mod tests {
         assert_eq!(size_of::<super::Slot>(), 20);
         let mut table = GroupTable::default();
         for inode in 0..1_000_000 {
-            table.put(LinkGroup {
-                key: SourceInode { device: 0, inode },
-                page: 0,
-                at: 0,
-                left: 1,
-                birth_tag: 0,
-            });
+            table.put(LinkGroup { key: SourceInode { device: 0, inode }, page: 0, at: 0, left: 1 });
         }
         let slots: usize = table.shards.iter().map(|shard| shard.slots.len()).sum();
         assert!(slots < 1_450_000, "{slots}");

@@ -71,8 +71,8 @@ impl Worker<'_> {
             filled
         };
         let filled = filled.and_then(|(now, is_stable)| {
-            if stat.links > 1 && now.inode != stat.inode {
-                // The name now belongs to another inode. Names of the listed inode must not be linked to this copy.
+            if stat.links > 1 && (now.inode, now.born_ns) != (stat.inode, stat.born_ns) {
+                // The name now belongs to another file. Names of the listed file must not be linked to this copy.
                 return Err(Failure::Failed(Reason::Changed));
             }
             let stat = Stat { links: stat.links, ..now };

@@ -18,7 +18,7 @@ use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::engine::worker::source::{ComparedFile, ContentComparison};
-use crate::hardlinks::groups::{GroupState, Leader, birth_tag};
+use crate::hardlinks::groups::{GroupState, Leader};
 use crate::hardlinks::table::SourceInode;
 use crate::model::change::CreatedEntry;
 use crate::model::dir_node::{CHANGED, DRY_RUN_ONLY, DirNode};
@@ -96,17 +96,14 @@ impl Worker<'_> {
     }
 
     /// Makes the destination match the source for a name that is not a directory. `inode` is the inode number from the
-    /// listing, if it is reliable.
+    /// listing, if it is reliable. It only tells which file the name may wait for: since the listing, another file may
+    /// have got the number.
     pub(crate) fn reconcile(&mut self, entry: Entry<'_>, inode: Option<u64>) {
         let key = |inode| SourceInode { device: entry.dir.traits.source_device, inode };
-        if let Some(key) = inode.map(key) {
-            match self.job.link_groups.state(key) {
-                GroupState::Placed(leader) if self.verified == Some(key) => {
-                    return self.link_or_copy(entry, key, &leader, None);
-                }
-                GroupState::InProgress => return self.wait(entry, key),
-                GroupState::Placed(_) | GroupState::Unknown => {}
-            }
+        if let Some(key) = inode.map(key)
+            && matches!(self.job.link_groups.state(key), GroupState::InProgress)
+        {
+            return self.wait(entry, key);
         }
         let stat = match self.source.stat(self, entry) {
             Ok(stat) => stat,
@@ -124,15 +121,11 @@ impl Worker<'_> {
 
     /// Makes the destination match the source for one name of a hard-linked file.
     fn reconcile_linked(&mut self, entry: Entry<'_>, key: SourceInode, stat: &Stat) {
-        match self.job.link_groups.begin(key, birth_tag(stat)) {
-            GroupState::Placed(leader) => {
-                self.verified = Some(key);
-                return self.link_or_copy(entry, key, &leader, Some(stat));
-            }
+        match self.job.link_groups.begin(key, stat.born_ns) {
+            GroupState::Placed(leader) => return self.link_or_copy(entry, key, &leader, stat),
             GroupState::InProgress => return self.wait(entry, key),
             GroupState::Unknown => {}
         }
-        self.verified = Some(key);
         let settled = self.create_or_update(entry, stat);
         self.conclude(entry, stat, settled);
     }
@@ -373,6 +366,19 @@ mod tests {
         assert_eq!((counts.names, counts.files, counts.linked), (3, 1, 2), "{counts:?}");
         let metadata = std::fs::metadata(fixture.tree.join("to/b")).expect("exists");
         assert_eq!(metadata.nlink(), 3);
+    }
+
+    #[test]
+    fn a_listed_inode_number_alone_does_not_make_a_name_a_link() {
+        let tree = TreeBuilder::new().hard_links("a", &["from/a", "from/b"]).file("from/c", "c");
+        let fixture = Fixture::new(&tree.dir("to"));
+        let inode = std::fs::metadata(fixture.tree.join("from/a")).expect("exists").ino();
+        fixture.with_top(&plain(), |worker, shared| {
+            worker.reconcile(entry(shared, c"a"), Some(inode));
+            // When the directory was listed, this name still belonged to the inode.
+            worker.reconcile(entry(shared, c"c"), Some(inode));
+        });
+        assert_eq!(std::fs::read(fixture.tree.join("to/c")).expect("read"), b"c");
     }
 
     #[test]

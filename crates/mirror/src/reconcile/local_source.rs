@@ -27,7 +27,7 @@ impl Source for LocalSource {
 
     fn stat(&self, worker: &mut Worker<'_>, entry: Entry<'_>) -> Result<Stat, Failure> {
         let dir = worker.open(Side::Source, &entry.dir.node);
-        let stat = dir.and_then(|dir| dir.stat_child(entry.name));
+        let stat = dir.and_then(|dir| worker.job.birth_clock.stat_child(&dir, entry.name));
         stat.map_err(|e| worker.source_failure(Op::Stat, e))
     }
 

@@ -21,6 +21,7 @@ use wire::{
     ConnectionError, FromReceiver, FromSender, Incoming, KnownPrefix, Loss, Meta, Outgoing, decode,
 };
 
+use crate::hardlinks::birth::BirthClock;
 use crate::model::dir_node::DirNode;
 use crate::remote::sender::lister::FileLister;
 use crate::remote::sender::reader::FileReader;
@@ -59,6 +60,7 @@ pub(crate) struct SendJob<'a> {
     /// Held while a thread reads a file that is sent in several pieces. Disks are fastest when they
     /// read one large file at a time.
     pub(crate) large_file_lock: Mutex<()>,
+    pub(crate) birth_clock: BirthClock,
     listings: Mutex<SentListings>,
     credit_freed: Condvar,
     requests: Mutex<VecDeque<ContentRequest>>,
@@ -133,6 +135,7 @@ pub(crate) fn send_to(
         out,
         not_into,
         large_file_lock: Mutex::default(),
+        birth_clock: BirthClock::start(),
         listings: Mutex::default(),
         credit_freed: Condvar::new(),
         requests: Mutex::default(),

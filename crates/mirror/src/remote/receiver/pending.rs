@@ -90,7 +90,8 @@ impl PendingRequest {
         // Hard links are grouped by the listed inodes alone.
         let Stat { inode, links, born_ns, .. } = self.listed_stat();
         let now = stat_of(meta);
-        let kind = if links > 1 && now.inode != inode { Kind::Unknown } else { now.kind };
+        let is_other = (now.inode, now.born_ns) != (inode, born_ns);
+        let kind = if links > 1 && is_other { Kind::Unknown } else { now.kind };
         Stat { inode, links, born_ns, kind, ..now }
     }
 }

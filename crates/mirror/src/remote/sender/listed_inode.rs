@@ -7,6 +7,7 @@ use fsops::{Dir, Kind, Stat};
 use wire::{ContentHint, FileListEntry, InodeMetadata, Item, Loss, Meta, Op};
 
 use crate::engine::batch::Batch;
+use crate::hardlinks::birth::BirthClock;
 use crate::model::attributes::Attributes;
 use crate::remote::sender::loss_of;
 
@@ -74,8 +75,12 @@ impl ListedInode {
 }
 
 /// Reads the metadata of an entry without reading file content.
-pub(crate) fn inspect(dir: &Dir, name: &CStr) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
-    let stat = dir.stat_child(name).map_err(|e| loss_of(Op::Stat, &e))?;
+pub(crate) fn inspect(
+    dir: &Dir,
+    name: &CStr,
+    clock: &BirthClock,
+) -> Result<(Stat, Attributes, Vec<u8>), Loss> {
+    let stat = clock.stat_child(dir, name).map_err(|e| loss_of(Op::Stat, &e))?;
     if stat.kind == Kind::Dir {
         return Ok((stat, Attributes::default(), Vec::new()));
     }

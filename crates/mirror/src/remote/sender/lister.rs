@@ -225,7 +225,7 @@ impl<'s, 'a> FileLister<'s, 'a> {
         let info = if first.is_dir {
             InodeInfo::Dir(self.add_dir(listed, first.name))
         } else {
-            let looked_at = inspect(&listed.dir, first.name);
+            let looked_at = inspect(&listed.dir, first.name, &self.sending.birth_clock);
             let (stat, attributes, target) = match looked_at {
                 Ok(looked_at) => looked_at,
                 Err(loss) => {
@@ -243,11 +243,13 @@ impl<'s, 'a> FileLister<'s, 'a> {
                 self.fail(listed, first.name.to_bytes(), Loss::MadeUp)?;
                 return Ok(end);
             }
+            // Since the listing, another file may have got the inode number.
             let is_named = |index: &usize| {
                 let next = batch.get(*index);
-                stat.links > 1 && stat.inode == next.inode && !next.is_dir
+                let is_listed = stat.links > 1 && stat.inode == next.inode && !next.is_dir;
+                is_listed && listed.dir.stat_child(next.name).is_ok_and(|now| now.same_file(&stat))
             };
-            if listed.lists_inodes && is_named(&from) {
+            if listed.lists_inodes && stat.inode == first.inode {
                 end += (end..batch.len()).take_while(is_named).take(MAX_LISTING_BYTES / 16).count();
             }
             let hint = self.hint(listed, first.name, &stat);

@@ -1,0 +1,108 @@
+//! Birth times, which distinguish a file from a later one with the same inode number.
+//!
+//! Before Linux 6.13, file systems take birth times from a clock that ticks every 1 to 10 ms. A file that is removed in
+//! the tick of its creation can therefore have the same inode number and birth time as a file that is created in its
+//! place. [`BirthClock`] waits until the tick in which a file was created has passed.
+
+use std::ffi::CStr;
+use std::io;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use fsops::{Dir, Kind, Stat};
+
+/// The longest tick: Linux with 100 ticks per second.
+const LONGEST_TICK: Duration = Duration::from_millis(10);
+/// The number of times that a file is looked at which others keep replacing.
+const MAX_LOOKS: usize = 20;
+
+/// Reads metadata of source entries.
+#[derive(Debug)]
+pub(crate) struct BirthClock {
+    /// Nanoseconds since 1970 before the run read any metadata.
+    started_ns: i64,
+}
+
+impl BirthClock {
+    pub(crate) fn start() -> BirthClock {
+        BirthClock { started_ns: now_ns() }
+    }
+
+    /// Returns the metadata of an entry. A file that is created later with the same inode number has another birth
+    /// time, if the file system records birth times.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `statx(2)`.
+    pub(crate) fn stat_child(&self, dir: &Dir, name: &CStr) -> io::Result<Stat> {
+        let mut stat = dir.stat_child(name)?;
+        let mut before_stat_ns = self.started_ns;
+        for _ in 0..MAX_LOOKS {
+            let has_links = stat.links > 1 && stat.kind != Kind::Dir;
+            let tick_ended_ns = stat.born_ns.saturating_add(ns(LONGEST_TICK));
+            if !has_links || tick_ended_ns < before_stat_ns {
+                break;
+            }
+            let left_ns = tick_ended_ns.saturating_sub(now_ns()).max(0);
+            // A birth time in the future comes from another clock.
+            if left_ns > 2 * ns(LONGEST_TICK) {
+                break;
+            }
+            thread::sleep(Duration::from_nanos(left_ns.unsigned_abs()));
+            before_stat_ns = now_ns();
+            stat = dir.stat_child(name)?;
+        }
+        Ok(stat)
+    }
+}
+
+fn now_ns() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, ns)
+}
+
+fn ns(duration: Duration) -> i64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{BirthClock, LONGEST_TICK, now_ns, ns};
+    use crate::engine::fixture::{Fixture, entry, plain};
+    use fsops::Dir;
+    use testkit::TreeBuilder;
+
+    #[test]
+    fn a_file_is_older_than_a_tick_when_its_links_are_recognised() {
+        let clock = BirthClock::start();
+        let tree = TreeBuilder::new().hard_links("x", &["a", "b"]).file("c", "x").make_temp();
+        let dir = Dir::open(tree.path()).expect("opened");
+        let stat = clock.stat_child(&dir, c"a").expect("exists");
+        assert_eq!((stat.links, stat.size), (2, 1));
+        assert!(now_ns() - stat.born_ns > ns(LONGEST_TICK));
+        assert_eq!(clock.stat_child(&dir, c"c").expect("exists").links, 1);
+        assert!(clock.stat_child(&dir, c"d").is_err());
+    }
+
+    /// On ext4, the file that is made last has the inode number of the first one, and before Linux 6.13 its birth time.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test changes a tree of its own")]
+    fn a_file_made_in_the_tick_of_another_is_not_linked_to_it() {
+        let tree = TreeBuilder::new().hard_links("old", &["from/a", "from/b"]).file("from/c", "");
+        for _ in 0..30 {
+            let fixture = Fixture::new(&tree.clone().dir("to"));
+            let path = |name| fixture.tree.join("from").join(name);
+            fixture.with_top(&plain(), |worker, shared| {
+                worker.reconcile(entry(shared, c"a"), None);
+                for name in ["c", "a", "b"] {
+                    fs::remove_file(path(name)).expect("removed");
+                }
+                fs::write(path("c"), "new").expect("written");
+                fs::hard_link(path("c"), path("d")).expect("linked");
+                worker.reconcile(entry(shared, c"c"), None);
+            });
+            assert_eq!(fs::read(fixture.tree.join("to/c")).expect("read"), b"new");
+        }
+    }
+}
