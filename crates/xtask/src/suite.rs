@@ -45,15 +45,18 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
         .stdout(Stdio::piped())
         .spawn()?;
     let mut passed = 0;
+    let mut failures = Failures::default();
     if let Some(stdout) = child.stdout.take() {
         for line in BufReader::new(stdout).lines() {
             let line = line?;
             passed += passed_in(&line);
             println!("{line}");
+            failures.add(line);
         }
     }
     let mut complaints = Vec::new();
     if !child.wait()?.success() {
+        failures.print();
         complaints.push("some tests failed".into());
     }
     if passed == 0 {
@@ -104,6 +107,32 @@ fn am_root() -> bool {
     id.is_ok_and(|output| output.stdout == b"0\n")
 }
 
+/// The part of the output that tells why tests failed. It is repeated at the end, where it is found.
+#[derive(Default)]
+struct Failures {
+    lines: Vec<String>,
+    is_inside: bool,
+}
+
+impl Failures {
+    /// Reads a line of the test harness. The harness prints the failures between a line
+    /// `failures:` and the result.
+    fn add(&mut self, line: String) {
+        if line == "failures:" {
+            self.is_inside = true;
+        } else if line.starts_with("test result:") {
+            self.is_inside = false;
+        } else if self.is_inside {
+            self.lines.push(line);
+        }
+    }
+
+    fn print(&self) {
+        println!("\nwhy tests failed:");
+        self.lines.iter().for_each(|line| println!("{line}"));
+    }
+}
+
 /// Returns the number of passed tests that a line of the test harness reports.
 fn passed_in(line: &str) -> u64 {
     let result = line.strip_prefix("test result: ok. ");
@@ -113,7 +142,16 @@ fn passed_in(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::passed_in;
+    use super::{Failures, passed_in};
+
+    #[test]
+    fn failures_are_read_from_the_harness() {
+        let mut failures = Failures::default();
+        let printed = "test a ... FAILED\nfailures:\n---- a stdout ----\nbecause\nfailures:\n    a\n\
+                       test result: FAILED. 3 passed; 1 failed\nrunning 3 tests\n";
+        printed.lines().for_each(|line| failures.add(line.to_string()));
+        assert_eq!(failures.lines, ["---- a stdout ----", "because", "    a"]);
+    }
 
     #[test]
     fn passed_tests_are_read_from_the_harness() {
