@@ -169,7 +169,9 @@ pub(super) fn written(path: &str, for_use: Use) -> Result<Pattern, Dropped> {
         _ => rest,
     };
     let rest = rest.strip_suffix(['\\', '/']).unwrap_or(rest);
-    let mut components = Vec::with_capacity(below.len() + 8);
+    let separators = rest.bytes().filter(|byte| matches!(byte, b'\\' | b'/')).count();
+    // Callers append `**` and a name.
+    let mut components = Vec::with_capacity(below.len() + separators + 2);
     components.extend(below.iter().map(|name| Component::Name(Glob::new(name.as_bytes()))));
     if !rest.is_empty() {
         let rest = rest.strip_prefix(['\\', '/']).ok_or(Dropped::UnsafePath)?;

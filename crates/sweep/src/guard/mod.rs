@@ -13,14 +13,13 @@ use std::fmt;
 
 use crate::bindings::Bindings;
 use crate::rule::Rule;
-use crate::rule::pattern::Base;
 
 use reach::Protected;
 
 /// Checks rules on typical layouts, before a target is known (guards 2 and 3). Guard 3 does not
 /// check rules that the user allowed.
 pub fn check(rules: &[Rule], allow: &BTreeSet<String>) -> Vec<Refused> {
-    let layouts: Vec<_> = layouts::typical().map(Layout::new).collect();
+    let layouts: Vec<_> = layouts::typical().map(|layout| Protected::new(&layout)).collect();
     let refusal = |(at, rule): (usize, &Rule)| {
         for take in &rule.takes {
             if let Some(reason) = narrow::objection(rule, take) {
@@ -29,7 +28,7 @@ pub fn check(rules: &[Rule], allow: &BTreeSet<String>) -> Vec<Refused> {
         }
         let is_allowed = allow.contains(&rule.id);
         let by_name = || rule.takes.iter().find_map(names::objection);
-        let by_layout = || layouts.iter().find_map(|layout| layout.objection(rule));
+        let by_layout = || layouts.iter().find_map(|layout| objection(rule, layout));
         let reason = if is_allowed { None } else { by_name().or_else(by_layout) };
         reason.map(|reason| Refused { rule: at, guard: Guard::Protected, reason })
     };
@@ -43,42 +42,25 @@ pub fn check_bound(
     allow: &BTreeSet<String>,
     bindings: &Bindings,
 ) -> Vec<Refused> {
-    let layout = Layout::new(bindings.clone());
+    let layout = Protected::new(bindings);
     let is_checked = |at: usize, rule: &Rule| active[at] && !allow.contains(&rule.id);
     rules
         .iter()
         .enumerate()
         .filter(|(at, rule)| is_checked(*at, rule))
         .filter_map(|(at, rule)| {
-            let reason = layout.objection(rule)?;
+            let reason = objection(rule, &layout)?;
             Some(Refused { rule: at, guard: Guard::Protected, reason })
         })
         .collect()
 }
 
-/// A layout and its protected paths.
-struct Layout {
-    bindings: Bindings,
-    protected: Protected,
-}
-
-impl Layout {
-    fn new(bindings: Bindings) -> Layout {
-        let protected = Protected::new(&bindings);
-        Layout { bindings, protected }
-    }
-
-    /// Returns why a rule may not be used on the layout, if it may not.
-    fn objection(&self, rule: &Rule) -> Option<String> {
-        rule.takes.iter().find_map(|take| {
-            // Patterns that match anywhere are checked by name. The walk keeps protected entries.
-            let Base::Variable(variable) = take.pattern.base else { return None };
-            let reached = self.bindings.of(variable).find_map(|binding| {
-                self.protected.reached(&binding.path, &take.pattern.components, take.extent)
-            })?;
-            Some(format!("{} reaches {reached}", take.pattern))
-        })
-    }
+/// Returns why a rule may not be used on a layout, if it may not.
+fn objection(rule: &Rule, layout: &Protected) -> Option<String> {
+    rule.takes.iter().find_map(|take| {
+        let reached = layout.reached(take)?;
+        Some(format!("{} reaches {reached}", take.pattern))
+    })
 }
 
 /// A rule that a guard refused.

@@ -6,24 +6,35 @@
 use std::sync::LazyLock;
 
 use crate::guard::protected::{BROWSER_BASES, BROWSER_NAMES, MEDIA_DIRS, NAMES, PROGRAM_ENDINGS};
-use crate::matcher::fold::fold;
+use crate::matcher::fold::fold_into;
 use crate::rule::glob::Glob;
 use crate::rule::pattern::{Base, Component};
 use crate::rule::variable::Variable;
 use crate::rule::{Extent, Take};
 
-/// The tables, folded. This check ignores case on every layout.
-struct Tables {
-    names: Vec<(Glob, &'static str)>,
-    browser_names: Vec<(Glob, &'static str)>,
-}
+static PROTECTED: LazyLock<Table> = LazyLock::new(|| Table::new(NAMES));
+static PROTECTED_OF_BROWSERS: LazyLock<Table> = LazyLock::new(|| Table::new(BROWSER_NAMES));
 
-static TABLES: LazyLock<Tables> = LazyLock::new(|| {
-    let folded = |names: &'static [&str]| {
-        names.iter().map(|&name| (Glob::new(name.as_bytes()).folded(), name)).collect()
-    };
-    Tables { names: folded(NAMES), browser_names: folded(BROWSER_NAMES) }
-});
+/// Names by their first byte. They are folded, because this check ignores case on every layout.
+struct Table(Vec<Vec<(Glob, &'static str)>>);
+
+impl Table {
+    fn new(names: &'static [&str]) -> Table {
+        let mut rows = vec![Vec::new(); 256];
+        for &name in names {
+            let glob = Glob::new(name.as_bytes()).folded();
+            rows[usize::from(glob.text()[0])].push((glob, name));
+        }
+        Table(rows)
+    }
+
+    /// Returns the name that matches everything that a folded sample stands for.
+    fn find(&self, sample: &[u8]) -> Option<&'static str> {
+        let first = sample.first().copied().unwrap_or_default();
+        let mut rows = [first, b'*'].into_iter().flat_map(|byte| &self.0[usize::from(byte)]);
+        rows.find(|(name, _)| name.matches(sample)).map(|&(_, text)| text)
+    }
+}
 
 /// Returns why the names of a pattern are protected, if they are.
 pub(crate) fn objection(take: &Take) -> Option<String> {
@@ -39,15 +50,14 @@ pub(crate) fn objection(take: &Take) -> Option<String> {
         Component::Name(glob) if !glob.is_any() => Some(glob),
         _ => None,
     })?;
-    let sample = fold(&last.sample())?;
-    let within = |tables: &[(Glob, &'static str)]| {
-        tables.iter().find(|(name, _)| name.matches(&sample)).map(|&(_, text)| text)
-    };
-    if let Some(name) = within(&TABLES.names) {
+    let mut folded = Vec::new();
+    let sample = last.sample();
+    let sample = fold_into(&sample, true, &mut folded)?;
+    if let Some(name) = PROTECTED.find(sample) {
         return Some(format!("{pattern} names protected entries: {name}"));
     }
     let is_browsers = matches!(pattern.base, Base::Variable(base) if BROWSER_BASES.contains(&base));
-    if let Some(name) = within(&TABLES.browser_names).filter(|_| is_browsers) {
+    if is_browsers && let Some(name) = PROTECTED_OF_BROWSERS.find(sample) {
         return Some(format!("{pattern} names a browser's user data: {name}"));
     }
     let is_of_programs = matches!(
@@ -55,8 +65,12 @@ pub(crate) fn objection(take: &Take) -> Option<String> {
         Base::Variable(Variable::Windows | Variable::ProgramFiles | Variable::Drive)
     );
     let is_program = || {
-        let text = last.text().to_ascii_lowercase();
-        PROGRAM_ENDINGS.iter().any(|ending| text.ends_with(ending.as_bytes()))
+        let text = last.text();
+        let ends_in = |ending: &&str| {
+            let end = text.len().checked_sub(ending.len()).map(|at| &text[at..]);
+            end.is_some_and(|end| end.eq_ignore_ascii_case(ending.as_bytes()))
+        };
+        PROGRAM_ENDINGS.iter().any(ends_in)
     };
     (is_of_programs && take.extent == Extent::Files && is_program())
         .then(|| format!("{pattern} names program files"))

@@ -5,14 +5,16 @@
 //! can arrive at an ancestor and takes everything below. The check compares patterns with patterns,
 //! so the result does not depend on the files that exist.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::bindings::Bindings;
 use crate::guard::protected::{self, EMPTIABLE};
-use crate::matcher::fold::stored;
-use crate::rule::Extent;
+use crate::matcher::fold::{fold_into, stored};
 use crate::rule::glob::Glob;
-use crate::rule::pattern::Component;
+use crate::rule::pattern::{Base, Component};
+use crate::rule::variable::Variable;
+use crate::rule::{Extent, Take};
 
 type NodeId = usize;
 
@@ -20,13 +22,13 @@ type NodeId = usize;
 pub(crate) struct Protected {
     folds: bool,
     nodes: Vec<Node>,
-    /// The nodes of the directories that variables are bound to.
-    bound: HashMap<Vec<u8>, NodeId>,
+    /// The nodes of the directories that each variable is bound to.
+    starts: [Vec<NodeId>; Variable::ALL.len()],
 }
 
 #[derive(Debug, Default)]
 struct Node {
-    literals: HashMap<Vec<u8>, NodeId>,
+    literals: BTreeMap<Vec<u8>, NodeId>,
     globs: Vec<(Glob, NodeId)>,
     /// The protected path that ends here, for messages, and its extent.
     leaf: Option<(String, protected::Extent)>,
@@ -51,21 +53,23 @@ impl Protected {
         let mut all = Protected {
             folds: bindings.folds,
             nodes: vec![Node::default()],
-            bound: HashMap::new(),
+            starts: Default::default(),
         };
+        let mut bound = HashMap::new();
         for binding in &bindings.bound {
             let mut at = 0;
             for name in binding.path.split(|&b| b == b'/').filter(|name| !name.is_empty()) {
                 at = all.child(at, &Glob::new(name), true);
             }
-            all.bound.insert(binding.path.clone(), at);
+            bound.insert(&binding.path, at);
+            all.starts[binding.variable as usize].push(at);
             if !EMPTIABLE.contains(&binding.variable) {
                 all.protect(at, binding.variable.to_string(), protected::Extent::Itself);
             }
         }
         for (variable, path, extent) in protected::paths() {
             for binding in bindings.of(variable) {
-                let mut at = all.bound[&binding.path];
+                let mut at = bound[&binding.path];
                 let mut text = variable.to_string();
                 for component in &path {
                     if let Component::Name(glob) = component {
@@ -80,29 +84,27 @@ impl Protected {
         all
     }
 
-    /// Returns a protected path that a pattern below a bound directory can reach.
-    pub(crate) fn reached(
-        &self,
-        bound: &[u8],
-        components: &[Component],
-        extent: Extent,
-    ) -> Option<&str> {
-        let start = *self.bound.get(bound)?;
-        if let Some(text) = self.passes(start, components.is_empty()) {
-            return Some(text);
-        }
-        let mut arrived = vec![start];
-        for (at, component) in components.iter().enumerate() {
-            let is_last = at + 1 == components.len();
-            arrived = self.step(&arrived, component);
+    /// Returns a protected path that a pattern can reach from a directory that its variable is bound
+    /// to. Patterns that match anywhere reach none: they are checked by name, and the walk keeps
+    /// protected entries.
+    pub(crate) fn reached(&self, take: &Take) -> Option<&str> {
+        let Base::Variable(variable) = take.pattern.base else { return None };
+        let mut components = take.pattern.components.iter();
+        let mut arrived = Cow::Borrowed(&self.starts[variable as usize]);
+        let mut folded = Vec::new();
+        loop {
+            let is_last = components.len() == 0;
             let passes = arrived.iter().find_map(|&node| self.passes(node, is_last));
             if passes.is_some() {
                 return passes;
             }
+            let Some(component) = components.next() else { break };
+            arrived = Cow::Owned(self.step(&arrived, component, &mut folded));
             if arrived.is_empty() {
                 return None;
             }
         }
+        let Take { extent, .. } = *take;
         let takes_all = extent == Extent::Tree;
         let is_end = |&&node: &&NodeId| self.nodes[node].leaf.is_some();
         let end = arrived.iter().find(is_end).and_then(|&node| self.nodes[node].leaf.as_ref());
@@ -120,11 +122,11 @@ impl Protected {
         (*extent == protected::Extent::Below && !is_last).then_some(text)
     }
 
-    fn step(&self, arrived: &Arrived, component: &Component) -> Arrived {
+    fn step(&self, arrived: &[NodeId], component: &Component, folded: &mut Vec<u8>) -> Arrived {
         let mut next = Arrived::new();
         let Component::Name(glob) = component else {
             // `**` stands for any number of directories.
-            let mut open = arrived.clone();
+            let mut open = arrived.to_vec();
             while let Some(node) = open.pop() {
                 if !next.contains(&node) {
                     next.push(node);
@@ -137,12 +139,12 @@ impl Protected {
         if arrived.iter().all(|&node| self.nodes[node].is_end()) {
             return next;
         }
-        let Some(text) = stored(glob.text(), self.folds) else { return next };
-        let name = Glob::new(&text);
+        let Some(text) = fold_into(glob.text(), self.folds, folded) else { return next };
+        let name = Glob::new(text);
         for &node in arrived {
             let Node { literals, globs, .. } = &self.nodes[node];
             if name.is_literal() {
-                next.extend(literals.get(name.text()));
+                next.extend(literals.get(text));
             } else {
                 next.extend(literals.iter().filter(|(text, _)| name.matches(text)).map(|(_, n)| n));
             }

@@ -6,10 +6,15 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
+/// The bytes of a pattern. Most names are short enough to need no allocation of their own.
+pub(crate) type Text = SmallVec<[u8; 16]>;
+
 /// A glob pattern for one path component.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Glob {
-    text: Box<[u8]>,
+    text: Text,
     shape: Shape,
 }
 
@@ -28,24 +33,20 @@ enum Shape {
 impl Glob {
     /// Parses a pattern. Runs of `*` count as one.
     pub fn new(text: &[u8]) -> Glob {
-        if !text.contains(&b'*') {
-            let shape = if text.contains(&b'?') { Shape::Other } else { Shape::Literal };
-            return Glob { text: text.into(), shape };
+        let mut kept = Text::from_slice(text);
+        let wild = text.iter().filter(|&&byte| is_wild(byte)).count();
+        if wild == 0 {
+            return Glob { text: kept, shape: Shape::Literal };
         }
-        let mut kept = Vec::with_capacity(text.len());
-        for &byte in text {
-            if byte != b'*' || kept.last() != Some(&b'*') {
-                kept.push(byte);
-            }
+        if wild > 1 {
+            kept.dedup_by(|next, byte| (*next, *byte) == (b'*', b'*'));
         }
-        let is_wild = |byte: &u8| matches!(byte, b'*' | b'?');
         let shape = match kept[..] {
-            _ if !kept.iter().any(is_wild) => Shape::Literal,
-            [b'*', ref rest @ ..] if !rest.iter().any(is_wild) => Shape::Suffix,
-            [ref rest @ .., b'*'] if !rest.iter().any(is_wild) => Shape::Prefix,
+            [b'*', ref rest @ ..] if !rest.iter().any(|&byte| is_wild(byte)) => Shape::Suffix,
+            [ref rest @ .., b'*'] if !rest.iter().any(|&byte| is_wild(byte)) => Shape::Prefix,
             _ => Shape::Other,
         };
-        Glob { text: kept.into(), shape }
+        Glob { text: kept, shape }
     }
 
     /// Returns the pattern as text.
@@ -60,12 +61,12 @@ impl Glob {
 
     /// Returns whether the pattern matches every name.
     pub fn is_any(&self) -> bool {
-        *self.text == *b"*"
+        self.text[..] == *b"*"
     }
 
     /// Returns the number of bytes that match only themselves.
     pub fn literal_len(&self) -> usize {
-        self.text.iter().filter(|byte| !matches!(byte, b'*' | b'?')).count()
+        self.text.iter().filter(|&&byte| !is_wild(byte)).count()
     }
 
     /// Returns the pattern with its literal bytes folded, to be matched against folded names.
@@ -77,7 +78,7 @@ impl Glob {
     /// Returns whether a name matches.
     pub fn matches(&self, name: &[u8]) -> bool {
         match self.shape {
-            Shape::Literal => name == &*self.text,
+            Shape::Literal => *name == self.text[..],
             Shape::Suffix => name.ends_with(&self.text[1..]),
             Shape::Prefix => name.starts_with(&self.text[..self.text.len() - 1]),
             Shape::Other => self.matches_slowly(name),
@@ -116,8 +117,12 @@ impl Glob {
     /// Returns false only if no name matches both patterns. The answer may be true although no such
     /// name exists: a `?` counts as any number of bytes, because the length of a character varies.
     pub fn may_overlap(&self, other: &Glob) -> bool {
-        let (a, b) = (&*self.text, &*other.text);
-        let is_wild = |byte: u8| matches!(byte, b'*' | b'?');
+        let (a, b) = (&self.text[..], &other.text[..]);
+        if differ_before_wildcard(a.iter(), b.iter())
+            || differ_before_wildcard(a.iter().rev(), b.iter().rev())
+        {
+            return false;
+        }
         // `below[j]` tells whether `a[i + 1..]` and `b[j..]` may have a name in common.
         let mut below = vec![false; b.len() + 1];
         for i in (0..=a.len()).rev() {
@@ -141,9 +146,22 @@ impl Glob {
     /// Returns a text that represents all names that match: a pattern that matches this text
     /// matches all of them. The text contains a byte that occurs in no name instead of each
     /// wildcard.
-    pub fn sample(&self) -> Vec<u8> {
-        self.text.iter().map(|&b| if matches!(b, b'*' | b'?') { 0 } else { b }).collect()
+    pub(crate) fn sample(&self) -> Text {
+        self.text.iter().map(|&byte| if is_wild(byte) { 0 } else { byte }).collect()
     }
+}
+
+fn is_wild(byte: u8) -> bool {
+    matches!(byte, b'*' | b'?')
+}
+
+/// Returns whether two patterns have different bytes before the first wildcard of either.
+fn differ_before_wildcard<'g>(
+    a: impl Iterator<Item = &'g u8>,
+    b: impl Iterator<Item = &'g u8>,
+) -> bool {
+    let first = a.zip(b).find(|(x, y)| x != y || is_wild(**x));
+    first.is_some_and(|(&x, &y)| x != y && !is_wild(x) && !is_wild(y))
 }
 
 /// Returns the length of the first character in bytes. A byte that is not part of valid UTF-8
