@@ -132,11 +132,13 @@ fn print(
         }
         Listed::Nothing => report::write(out, book, found, settings),
         Listed::Matches(rule) => {
+            let mut path = Vec::new();
             for found in found {
                 for one in found.matches_of(rule) {
-                    let path = found.target.shown_path(&one.path);
+                    found.target.show_path(&one.path, &mut path);
                     if args.null {
-                        out.write_all(&[&path[..], b"\0"].concat())?;
+                        path.push(0);
+                        out.write_all(&path)?;
                     } else {
                         settings.stdout.names.write_line(out, &path, "")?;
                     }

@@ -1,11 +1,13 @@
 //! Decides about the entries of a directory: which rules take them, and which subdirectories the
 //! walk must list.
 
+use std::cell::OnceCell;
 use std::ffi::CStr;
 use std::io;
 use std::sync::Arc;
 
 use fsops::{Dir, FileKey, Kind, Op, Stat};
+use smallvec::SmallVec;
 use walk::QUARANTINE_PREFIX;
 
 use crate::matcher::Place;
@@ -28,7 +30,12 @@ pub(crate) struct Current<'c> {
     pub(crate) scopes: Vec<(u32, Extent)>,
     /// The identity of the directory, once it is known.
     key: Option<FileKey>,
+    /// The path relative to the target, once it is needed.
+    path: OnceCell<Vec<u8>>,
 }
+
+/// Indices of rules. Few rules take one entry.
+type Rules = SmallVec<[u32; 4]>;
 
 /// The patterns that match an entry.
 #[derive(Debug, Default)]
@@ -44,7 +51,17 @@ pub(crate) struct Hits {
 impl<'c> Current<'c> {
     pub(crate) fn new(pending: &'c Pending, dir: &'c Dir, listing: &'c Listing) -> Current<'c> {
         let (node, route) = (&pending.node, pending.place.route);
-        Current { dir, listing, node, route, scopes: Vec::new(), key: None }
+        let (scopes, key, path) = (Vec::new(), None, OnceCell::new());
+        Current { dir, listing, node, route, scopes, key, path }
+    }
+
+    /// Returns the path of an entry relative to the target.
+    fn path_of(&self, name: &[u8]) -> Vec<u8> {
+        let dir = self.path.get_or_init(|| self.node.path());
+        let mut path = Vec::with_capacity(dir.len() + 1 + name.len());
+        path.extend_from_slice(dir);
+        walk::push_component(&mut path, name);
+        path
     }
 }
 
@@ -167,8 +184,7 @@ impl Worker<'_> {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return,
             Err(source) => {
                 current.node.keep_all();
-                let path = current.node.path_of(name.to_bytes());
-                return self.problem(path, Op::Stat, source);
+                return self.problem(current.path_of(name.to_bytes()), Op::Stat, source);
             }
         };
         self.add_to_scopes(current, &stat, hits);
@@ -178,8 +194,8 @@ impl Worker<'_> {
     }
 
     /// Returns the rules that may take a file by itself, in ascending order.
-    fn candidates(&self, current: &Current<'_>, kind: Kind, hits: &Hits) -> Vec<u32> {
-        let mut rules: Vec<u32> = hits
+    fn candidates(&self, current: &Current<'_>, kind: Kind, hits: &Hits) -> Rules {
+        let mut rules: Rules = hits
             .takes
             .iter()
             .filter(|&&(rule, extent)| {
@@ -225,7 +241,7 @@ impl Worker<'_> {
         stat: &Stat,
         candidates: &[u32],
     ) -> Option<Match> {
-        let path = || current.node.path_of(name.to_bytes());
+        let path = || current.path_of(name.to_bytes());
         let mut taken = None;
         for &rule in candidates {
             let conditions = &self.rule(rule).conditions;
@@ -257,15 +273,14 @@ impl Worker<'_> {
 
     /// Returns whether an entry of the directory is protected.
     pub(crate) fn is_protected(
-        &self,
-        current: &mut Current<'_>,
+        &mut self,
+        current: &Current<'_>,
         name: &[u8],
         folded: &mut Vec<u8>,
     ) -> bool {
-        let matcher = &self.compiled.protected;
-        let mut next = Vec::new();
-        matcher.step(&current.node.protected_place(matcher).state, name, folded, &mut next);
-        matcher.automaton.leaves(&next).next().is_some()
+        let (matcher, next) = (&self.compiled.protected, &mut self.next_protected);
+        matcher.step(&current.node.protected_place(matcher).state, name, folded, next);
+        matcher.automaton.leaves(next).next().is_some()
     }
 
     /// Returns whether a name in the directory belongs to one of lop's own files. Directories of lop

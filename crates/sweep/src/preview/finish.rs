@@ -89,15 +89,16 @@ impl Worker<'_> {
             let bytes = name.to_bytes();
             self.compiled.matcher.step(&pending.place.state, bytes, &mut folded, &mut next);
             hits.find(&self.compiled.matcher.automaton, &next);
-            hits.is_protected = self.is_protected(&mut current, bytes, &mut folded);
+            hits.is_protected = self.is_protected(&current, bytes, &mut folded);
             let Ok(stat) = dir.stat_child(name) else { continue };
             let is_file = matches!(stat.kind, Kind::File | Kind::Symlink);
             if !is_file || self.is_kept(rule, &hits) || self.is_own(&mut current, bytes) {
                 continue;
             }
             let newest = newest_ns(&stat, self.rule(rule).conditions.older.as_ref());
-            let path = node.path_of(bytes);
-            taken.push(Match::new(path, rule, stat, Sums::of_file(&stat, newest)));
+            let mut entry = path.clone();
+            walk::push_component(&mut entry, bytes);
+            taken.push(Match::new(entry, rule, stat, Sums::of_file(&stat, newest)));
         }
         taken
     }

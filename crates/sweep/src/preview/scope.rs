@@ -152,12 +152,7 @@ impl DirNode {
 
     /// Returns the path relative to the target.
     pub(crate) fn path(&self) -> Vec<u8> {
-        self.path_of(b"")
-    }
-
-    /// Returns the path of an entry of the directory, or its own path if `name` is empty.
-    pub(crate) fn path_of(&self, name: &[u8]) -> Vec<u8> {
-        let (mut names, mut length) = (Vec::with_capacity(16), name.len());
+        let (mut names, mut length) = (Vec::with_capacity(16), 0);
         let mut next = Some(self);
         while let Some(node) = next.filter(|node| node.parent.is_some()) {
             names.push(node.name.to_bytes());
@@ -165,7 +160,7 @@ impl DirNode {
             next = node.parent.as_deref();
         }
         let mut path = Vec::with_capacity(length);
-        for name in names.into_iter().rev().chain((!name.is_empty()).then_some(name)) {
+        for name in names.into_iter().rev() {
             walk::push_component(&mut path, name);
         }
         path

@@ -12,6 +12,7 @@ use device::{Queue, WaitMeter, WorkerPool};
 use fsops::{Dir, Kind, Op};
 use runtime::{Interrupted, Progress, Stage};
 
+use crate::preview::Match;
 use crate::preview::decide::{Current, Hits};
 use crate::preview::listing::Listing;
 use crate::preview::request::{Compiled, Request};
@@ -56,6 +57,7 @@ impl Worker<'_> {
             }
             meter.tick();
         }
+        self.found.matches.sort_unstable_by(Match::order);
         self.found
     }
 
@@ -127,7 +129,7 @@ impl Worker<'_> {
             };
             hits.find(&matcher.automaton, &next);
             if !hits.takes.is_empty() || !current.scopes.is_empty() {
-                hits.is_protected = self.is_protected(&mut current, name.to_bytes(), &mut folded);
+                hits.is_protected = self.is_protected(&current, name.to_bytes(), &mut folded);
             }
             if kind == Kind::Dir {
                 self.subdirectory(&mut current, (name, inode), &hits, &next);

@@ -45,6 +45,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) listing: Listing,
     pub(crate) folded: Vec<u8>,
     pub(crate) next: Vec<NodeId>,
+    pub(crate) next_protected: Vec<NodeId>,
     pub(crate) found: Found,
 }
 
@@ -66,6 +67,7 @@ impl<'a> Worker<'a> {
             listing: Listing::default(),
             folded: Vec::new(),
             next: Vec::new(),
+            next_protected: Vec::new(),
             found: Found::default(),
         }
     }

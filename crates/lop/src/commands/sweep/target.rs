@@ -76,6 +76,15 @@ impl Target {
         joined(&self.given, path)
     }
 
+    /// Replaces `shown` with the path of an entry as it is printed. `path` is relative to the target.
+    pub(super) fn show_path(&self, path: &[u8], shown: &mut Vec<u8>) {
+        shown.clear();
+        shown.extend_from_slice(&self.given);
+        if !path.is_empty() {
+            walk::push_component(shown, path);
+        }
+    }
+
     /// Returns the path of an entry relative to the target, which is empty for the target itself. `absolute` is an
     /// absolute path without links. Returns `None` if it is not in the target.
     pub(super) fn relative(&self, absolute: &[u8]) -> Option<Vec<u8>> {
