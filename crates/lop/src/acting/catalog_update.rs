@@ -28,7 +28,7 @@ const SETTLING_TIME: Duration = Duration::from_millis(15);
 const INLINE_LIMIT_BYTES: u64 = 64 * 1024;
 
 /// Records in the catalog how a run changed files, including their status change times. Used for runs whose files did
-/// not come from the catalog.
+/// not come from the catalog. Does nothing if there is no catalog.
 ///
 /// # Errors
 ///
@@ -39,7 +39,12 @@ pub(crate) fn follow_run(
     statuses: &Statuses,
     settings: &Settings,
 ) -> Result<(), CommandError> {
-    let (_, file_actions) = Runs::actions(&Catalog::runs_dir(&settings.catalog()?), run)?;
+    let path = settings.catalog()?;
+    if !path.exists() {
+        return Ok(());
+    }
+    // The journal of a large run takes long to read.
+    let (_, file_actions) = Runs::actions(&Catalog::runs_dir(&path), run)?;
     let is_done = |file_action: &Result<FileAction, _>| !matches!(file_action, Ok(file_action) if file_action.state != FileState::Done);
     follow(file_actions.filter(is_done), statuses, settings)
 }
