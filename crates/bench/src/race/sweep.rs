@@ -51,6 +51,7 @@ pub(super) fn write_rules(store: &Store, setup: &Setup, tree: &Path) -> Result<(
     let files = [
         (dir.join("all.ini"), write::winapp2(&rules)),
         (dir.join("ten.ini"), write::winapp2(&rules.first(FEW))),
+        (dir.join("nobody.ini"), write::winapp2(&rules.without_files())),
         (dir.join("none.ini"), write::winapp2(&rules.first(0))),
         (dir.join("junk.ini"), write::winapp2(&rules::junk_rules())),
         (dir.join("anywhere.toml"), write::ANYWHERE.to_owned()),

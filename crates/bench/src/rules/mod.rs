@@ -156,6 +156,18 @@ impl RuleSet {
         Self { entries }
     }
 
+    /// Returns the same rules for files that are not on any made disk. They reach the same directories,
+    /// except for the last ones.
+    pub(crate) fn without_files(&self) -> Self {
+        let mut rules = self.clone();
+        for key in rules.entries.iter_mut().flat_map(|entry| &mut entry.keys) {
+            if let Some(last) = key.dir.iter_mut().rev().find(|name| !name.contains('*')) {
+                last.push_str(" of nobody");
+            }
+        }
+        rules
+    }
+
     /// Returns all keys.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.entries.iter().flat_map(|entry| &entry.keys)

@@ -39,7 +39,7 @@ use Source::{Crate, Debian};
 use Work::{Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Sweep};
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 53] = [
+pub(crate) const ENTRANTS: [Entrant; 54] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -141,6 +141,11 @@ pub(crate) const ENTRANTS: [Entrant; 53] = [
         "lop, and 17,681 patterns",
         Anywhere,
         "lop sweep -q --list --rules RULES/anywhere.toml --rules RULES/all.ini DIR",
+    ),
+    lop_sweeps(
+        "lop, and 17,681 patterns that match nothing",
+        Anywhere,
+        "lop sweep -q --list --rules RULES/anywhere.toml --rules RULES/nobody.ini DIR",
     ),
     lop_sweeps(BARE_WALK, Anywhere, "lop-bench bare-walk DIR"),
     peer(
