@@ -71,7 +71,9 @@ pub(crate) fn objection(rule: &Rule, take: &Take) -> Option<String> {
                 Need::OneName if names.first().is_some_and(|first| is_telling(first)) => {
                     return None;
                 }
-                Need::OneName => "does not begin with a name",
+                Need::OneName => {
+                    "is too general: the name after the variable needs 3 literal characters"
+                }
                 Need::TwoNames => too_wide_root(rule, take, &names, is_deep)?,
             }
         }
@@ -100,7 +102,9 @@ fn too_wide_anywhere(rule: &Rule, take: &Take) -> Option<&'static str> {
     // A bare wildcard needs a marker with a signature, because any directory may contain an entry
     // with the name of a marker.
     let is_proven = conditions.inside.iter().any(|marker| marker.starts.is_some());
-    (!is_proven).then_some("names nothing, and no signature proves what it takes")
+    (!is_proven).then_some(
+        "is too general: it needs a name with 3 literal characters, or a marker with starts-text",
+    )
 }
 
 fn too_wide_root(rule: &Rule, take: &Take, names: &[&Glob], is_deep: bool) -> Option<&'static str> {
@@ -109,7 +113,7 @@ fn too_wide_root(rule: &Rule, take: &Take, names: &[&Glob], is_deep: bool) -> Op
         first.is_literal() || is_reviewed && first.literal_len() >= LEAST_LITERAL_FIRST
     };
     let Some(first) = names.first().filter(is_first) else {
-        return Some("does not begin with a literal name");
+        return Some("is too general: the name after the variable must not have wildcards");
     };
     if names.len() > 1 && is_telling(names[1]) {
         return None;
@@ -117,14 +121,14 @@ fn too_wide_root(rule: &Rule, take: &Take, names: &[&Glob], is_deep: bool) -> Op
     let is_common =
         COMMON_NAMES.iter().any(|common| first.text().eq_ignore_ascii_case(common.as_bytes()));
     if is_common {
-        return Some("has a name that any program or user may choose");
+        return Some("is too general: many programs and users choose the name after the variable");
     }
     let is_hidden = first.text().starts_with(b".") && first.literal_len() > LEAST_LITERAL;
     let is_single_file = names.len() == 1 && !is_deep && take.extent == Extent::Files;
     if is_hidden || is_single_file || rule.risk == Risk::Review {
         return None;
     }
-    Some("names only one directory; that needs risk = \"review\"")
+    Some("names only one directory: add a second name, or set risk = \"review\"")
 }
 
 fn name_of(component: &Component) -> Option<&Glob> {
