@@ -57,7 +57,8 @@ pub(crate) fn check(
             let enough = totals.files.saturating_mul(LEAST_SHARE);
             let known = preview.names_seen;
             if known < enough && count_files(request.root, b"", enough, progress)? < enough {
-                refuse(format!("takes {} files, more than a fifth of the target", totals.files));
+                let files = totals.files;
+                refuse(format!("takes {files} files, more than a fifth of those in the target"));
             } else if let Some(reason) = of_profiles(request, preview, at, progress)? {
                 refuse(reason);
             }
@@ -87,12 +88,15 @@ fn of_profiles(
         others.sort_unstable();
         let median = others.get(others.len() / 2).copied().unwrap_or(taken);
         if others.len() > 1 && taken > median.saturating_mul(MEDIAN_FACTOR) {
-            let why = format!("takes {taken} files of {text}, and {median} of a typical profile");
-            return Ok(Some(why));
+            return Ok(Some(format!(
+                "takes {taken} files in {text}, but only {median} in a typical profile"
+            )));
         }
         let enough = taken.saturating_mul(LEAST_SHARE);
         if count_files(request.root, path, enough, progress)? < enough {
-            return Ok(Some(format!("takes {taken} files of {text}, more than a fifth of them")));
+            return Ok(Some(format!(
+                "takes {taken} files in {text}, more than a fifth of the files there"
+            )));
         }
     }
     Ok(None)
