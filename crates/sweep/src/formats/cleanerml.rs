@@ -210,8 +210,8 @@ impl Selection {
                 let top = if is_variable { named(path, &any) } else { path.clone() };
                 self.push(top, Extent::Tree, budget)?;
             }
-            "walk.top" => return Err(Dropped::Unsupported("a filter of walk.top").into()),
-            "deep" => return Err(Dropped::Unsupported("deep").into()),
+            "walk.top" => return Err(Dropped::Unsupported("a filter with walk.top").into()),
+            "deep" => return Err(Dropped::Unsupported("the search deep").into()),
             _ => return Err(Dropped::Unsupported("an unknown search").into()),
         }
         if let (Some(except), Some(base)) = (&filter.except, keeps_below.take()) {

@@ -65,7 +65,7 @@ impl Loaded {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum Dropped {
     /// The entry contains only parts that lop has no use for, such as registry keys.
-    #[error("contains nothing that lop could remove")]
+    #[error("contains nothing that lop can remove")]
     NothingToTake,
     /// The entry uses a variable that lop does not know.
     #[error("uses the unknown variable {0}")]

@@ -131,7 +131,7 @@ fn action(kind: &str, path: &str, age: &str) -> Result<Action, Dropped> {
         return Ok(Action::Skip("directories without an age"));
     }
     if modifiers.contains('!') {
-        return Err(Dropped::Unsupported("lines for the boot only"));
+        return Err(Dropped::Unsupported("the modifier !"));
     }
     // Only these types interpret wildcards.
     if !matches!(letter, 'e' | 'r' | 'R') && path.contains(['*', '?', '[']) {

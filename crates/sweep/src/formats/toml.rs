@@ -116,7 +116,7 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
     if document.format != 1 {
         return Err((
             1,
-            format!("format {} is unknown, this version reads format 1", document.format),
+            format!("format {} is unknown; this version of lop reads format 1", document.format),
         ));
     }
     let mut loaded = Loaded { about: document.about, ..Loaded::default() };
@@ -128,11 +128,12 @@ pub(super) fn parse(text: &str, file: &str) -> Result<Loaded, Defect> {
         let exceeded = |exceeded: Exceeded| (line, exceeded.to_string());
         budget.rule().map_err(exceeded)?;
         let table = table.into_inner();
-        let name = table.get("id").and_then(|id| id.as_str()).unwrap_or("without id").to_string();
+        let id = table.get("id").and_then(|id| id.as_str());
+        let name = id.unwrap_or("a rule without id").to_string();
         let source = Source { file: file.to_string(), line, is_shipped: false };
         let rule = or_dropped(convert(table, source, &mut budget)).map_err(exceeded)?;
         let rule = rule.and_then(|rule| match known.get(&rule.id) {
-            Some(first) => Err(malformed(format!("the id is already in use on line {first}"))),
+            Some(first) => Err(malformed(format!("the rule on line {first} has the same id"))),
             None => Ok(rule),
         });
         if let Ok(rule) = &rule {
@@ -152,7 +153,8 @@ fn convert(table: Table, source: Source, budget: &mut Budget) -> Result<Rule, St
         table.try_into().map_err(|e: ::toml::de::Error| malformed(e.message()))?;
     let is_id_byte = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"._-".contains(&b);
     if written.id.is_empty() || !written.id.bytes().all(is_id_byte) {
-        return Err(malformed("an id consists of a-z, 0-9, dots, hyphens and underscores").into());
+        let why = "an id may contain only a-z, 0-9, dots, hyphens and underscores";
+        return Err(malformed(why).into());
     }
     let (takes, keeps) = if written.anywhere.is_empty() {
         below(&written, budget)?
@@ -169,7 +171,7 @@ type Patterns = (Vec<Take>, Vec<Pattern>);
 /// Converts `anywhere` and `except`.
 fn anywhere(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
     if !written.at.as_slice().is_empty() || written.take.is_some() || written.names.is_some() {
-        return Err(malformed("anywhere excludes at, take and names").into());
+        return Err(malformed("anywhere cannot be combined with at, take or names").into());
     }
     let top = Pattern { base: Base::Anywhere, components: Vec::new() };
     let mut takes = Vec::new();
@@ -184,14 +186,15 @@ fn anywhere(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
 /// Converts `at`, `take`, `names` and `except`.
 fn below(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
     if written.at.as_slice().is_empty() {
-        return Err(malformed("a rule needs at or anywhere").into());
+        return Err(malformed("the key at or anywhere is missing").into());
     }
     let word = written.take.unwrap_or(Word::Contents);
     if matches!(word, Word::Itself | Word::EmptyDirs) && written.names.is_some() {
-        return Err(malformed("take = \"self\" and \"empty-dirs\" exclude names").into());
+        let why = "names cannot be combined with take = \"self\" or \"empty-dirs\"";
+        return Err(malformed(why).into());
     }
     let names = match &written.names {
-        Some(names) if names.is_empty() => return Err(malformed("names is empty").into()),
+        Some(names) if names.is_empty() => return Err(malformed("the list names is empty").into()),
         Some(names) => names.iter().map(|name| glob(name)).collect::<Result<_, _>>()?,
         None => vec![Glob::new(b"*")],
     };
@@ -199,7 +202,8 @@ fn below(written: &Written, budget: &mut Budget) -> Result<Patterns, Stop> {
     for at in written.at.as_slice() {
         for at in parse_at(at)? {
             if matches!(word, Word::Itself | Word::EmptyDirs) && at.components.is_empty() {
-                return Err(malformed(format!("{at} is a variable itself, use contents")).into());
+                let why = format!("{at} has no name after the variable; use take = \"contents\"");
+                return Err(malformed(why).into());
             }
             take(&at, word, &names, &mut takes, budget)?;
             // With `empty-dirs`, a name in `except` can be that of the directory itself.

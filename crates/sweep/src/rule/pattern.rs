@@ -58,7 +58,7 @@ pub enum PatternError {
     #[error("{0:?} has malformed braces, or more than {MAX_ALTERNATIVES} alternatives")]
     Braces(String),
     /// The pattern ends in `**`, or has no components where some are needed.
-    #[error("{0:?} has no last component")]
+    #[error("{0:?} does not end in a name")]
     NoEnd(String),
 }
 

@@ -178,7 +178,7 @@ fn load(name: &OsStr) -> Result<Loaded, CommandError> {
         return Err(CommandError::usage(text).hint(shipped_sets()));
     }
     if extension.is_none() {
-        let text = format!("--rules {shown}: the extension does not tell the format");
+        let text = format!("--rules {shown}: the extension is not that of a rule file");
         let hint =
             "rename the file to .toml, .ini (winapp2.ini), .xml (CleanerML) or .conf (tmpfiles.d)";
         return Err(CommandError::usage(text).hint(hint));
@@ -195,7 +195,7 @@ fn unusable(error: FormatError) -> CommandError {
             CommandError::failed(format!("cannot read {file}")).because(source)
         }
         FormatError::Untrusted { .. } => CommandError::new(Exit::Refused, text)
-            .hint("lop reads rules only from a regular file that nobody but you and root can write: chmod go-w FILE"),
+            .hint("lop reads rules only from a regular file that only you and root can write to"),
         _ => CommandError::failed(text),
     }
 }

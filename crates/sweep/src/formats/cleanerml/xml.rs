@@ -145,7 +145,7 @@ pub(super) fn read(text: &str) -> Result<Document, Defect> {
                 let char = resolved(&entity).ok_or_else(|| at_line("an unknown entity"))?;
                 parsing.text(char.encode_utf8(&mut [0; 4]));
             }
-            Event::DocType(_) => return Err(at_line("a document type is not allowed")),
+            Event::DocType(_) => return Err(at_line("a document type (DOCTYPE) is not allowed")),
             Event::Eof => break,
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
         }
@@ -197,7 +197,7 @@ impl Parsing {
                 self.cleaner_systems = Some(systems);
                 Element::Cleaner
             }
-            (_, None) => return Err("the file is no CleanerML file".to_string()),
+            (_, None) => return Err("the file is not a CleanerML file".to_string()),
             ("label", Some(Element::Cleaner)) => Element::CleanerLabel,
             ("label", Some(Element::Option)) => Element::OptionLabel,
             ("option", Some(Element::Cleaner)) => {
@@ -222,7 +222,7 @@ impl Parsing {
                 Element::Other
             }
             ("option" | "action", _) => {
-                return Err("an option or action is at a wrong place".to_string());
+                return Err("an option or action is in the wrong place".to_string());
             }
             (name, Some(Element::Option)) => {
                 self.open_in_option(name);
