@@ -204,7 +204,9 @@ fn tell_refused(book: &RuleBook, found: &[Found], settings: &Settings) {
     let of_targets = found.iter().flat_map(|found| &found.preview.refused);
     for refused in book.refused.iter().chain(of_targets) {
         if settings.verbosity != Verbosity::Quiet {
-            settings.complain(report::refusal(book, refused).as_bytes());
+            let id = report::shown(&book.rules[refused.rule].id);
+            let text = format!("rule {id} was refused: {}", report::objection(book, refused));
+            settings.complain(text.as_bytes());
         }
     }
 }

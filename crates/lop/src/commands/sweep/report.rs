@@ -19,7 +19,7 @@ use crate::settings::{Settings, Verbosity};
 /// Maximum number of lines about refused rules, unless `-v` is given.
 const MAX_REFUSED: usize = 20;
 
-/// Maximum number of rules that are not active in the table, unless `-v` is given.
+/// Maximum number of rules that the table lists as off, unless `-v` is given.
 const MAX_OFF: usize = 6;
 
 /// The width of notes, in columns.
@@ -166,7 +166,7 @@ fn write_note(out: &mut impl Write, what: &str, text: &str) -> io::Result<()> {
 }
 
 /// Returns the ID of a refused rule, why it was refused, and what lifts the refusal.
-pub(super) fn refusal(book: &RuleBook, refused: &Refused) -> String {
+fn refusal(book: &RuleBook, refused: &Refused) -> String {
     format!("{}  {}", shown(&book.rules[refused.rule].id), objection(book, refused))
 }
 
@@ -179,7 +179,7 @@ pub(super) fn objection(book: &RuleBook, refused: &Refused) -> String {
         }
         Guard::Syntax | Guard::Narrow | Guard::RuleFile => String::new(),
     };
-    format!("{}: {guard}{lifted}", shown(reason))
+    format!("{} ({guard}{lifted})", shown(reason))
 }
 
 /// Writes the rules that could take something, but are not active because of their risk.
