@@ -151,7 +151,7 @@ fn print(
 
 /// A note about the next steps after a preview.
 const NEXT_STEPS: &[u8] =
-    b"'lop undo' would move them back. See also --list, --explain PATH, --plan, --delete.";
+    b"'lop undo' moves them back. See also --list, --explain PATH, --plan, --delete.";
 
 /// Ends a preview: writes the plan, and prints the summary.
 fn conclude(

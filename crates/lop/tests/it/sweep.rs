@@ -369,7 +369,7 @@ fn explain_names_the_rule_and_what_each_component_matches() {
     };
     let text = explain("t/p/target/debug/x");
     assert!(text.starts_with("t/p/target/debug/x: matches cargo.target\n"), "{text}");
-    assert!(text.contains("takes it with t/p/target\n"), "{text}");
+    assert!(text.contains("takes all of t/p/target\n"), "{text}");
     assert!(
         text.contains("component   ** matches p\n    component   target matches target\n"),
         "{text}"

@@ -29,7 +29,7 @@ use crate::settings::Settings;
 ///
 /// # Errors
 ///
-/// Fails if the path is in none of the targets.
+/// Fails if no target contains the path.
 pub(super) fn explain(
     path: &Path,
     engine: &Engine<'_>,
@@ -39,7 +39,7 @@ pub(super) fn explain(
     let absolute = journal_paths(&[PathBuf::from(path)])?.remove(0);
     let found = targets.iter().find_map(|target| Some((target, target.relative(&absolute)?)));
     let Some((target, relative)) = found else {
-        let text = format!("--explain {}: the path is in none of the targets", path.display());
+        let text = format!("--explain {}: no TARGET contains this path", path.display());
         return Err(
             CommandError::usage(text).hint("name the disk or directory that contains it as TARGET")
         );
@@ -128,13 +128,13 @@ impl Explained<'_> {
         }
         let unclear = found.conditions.iter().any(|(_, met)| met.is_none());
         match found.extent {
-            Extent::Emptied => "takes it if nothing else is left in it".into(),
+            Extent::Emptied => "takes it if it becomes empty".into(),
             Extent::Tree if unclear => {
                 let matched = shown_bytes(&target.shown_path(&found.matched));
-                format!("takes it with {matched}, if everything in there meets the conditions")
+                format!("takes all of {matched}, if everything in it meets the conditions")
             }
             Extent::Tree => {
-                format!("takes it with {}", shown_bytes(&target.shown_path(&found.matched)))
+                format!("takes all of {}", shown_bytes(&target.shown_path(&found.matched)))
             }
             Extent::Files => "takes it".into(),
         }

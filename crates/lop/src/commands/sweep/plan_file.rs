@@ -174,7 +174,7 @@ fn load(from: impl BufRead) -> Result<Vec<Section>, String> {
             return Err(wrong(format!("the path {defect}")));
         }
         let Some(section) = sections.last_mut() else {
-            return Err(wrong("the line of the target is missing before it".into()));
+            return Err(wrong("the line with the target is missing above it".into()));
         };
         section.entries.push(entry);
     }
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn lines_that_do_not_belong_to_a_plan_are_refused() {
         for (lines, why) in [
-            (vec![line(&entry(b"a"))], "line 1: the line of the target is missing"),
+            (vec![line(&entry(b"a"))], "line 1: the line with the target is missing"),
             (vec!["text".into()], "line 1: "),
             (
                 vec![line(&target()).replace("\"inode\"", "\"other\"")],

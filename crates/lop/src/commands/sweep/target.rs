@@ -1,4 +1,4 @@
-//! The targets of a sweep: open directories, and what the rules take from each.
+//! The targets of a sweep, each with its open directory.
 //!
 //! Everything below a target is reached from its open directory, never through its path again.
 
