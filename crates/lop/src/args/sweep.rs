@@ -20,8 +20,8 @@ use crate::quantity::{at_least_one, parse_age};
 /// has this role on the TARGET: in every generation and language of Windows, in Windows.old, and on Linux and macOS.
 /// lop follows no links and enters no mounts below the TARGET.
 ///
-/// lop refuses a rule that could take too much: if it is not specific enough, if it reaches documents, pictures,
-/// passwords or parts of the system, or if it takes more than a fifth of the TARGET. A refused rule takes nothing,
+/// lop refuses a rule that could take too much: one that is not specific enough, that reaches documents, pictures,
+/// passwords or parts of the system, or that takes more than a fifth of the TARGET. A refused rule takes nothing,
 /// and the other rules still apply.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -34,8 +34,8 @@ pub(crate) struct SweepArgs {
     /// Use these rules: the name of a shipped set, or a file
     ///
     /// The extension of a file determines its format: .toml (rules of lop), .ini (winapp2.ini), .xml (CleanerML of
-    /// BleachBit) or .conf (tmpfiles.d of systemd). Several sets and files are separated by commas, or the option is
-    /// given several times. Without the option, lop lists the shipped sets.
+    /// BleachBit) or .conf (tmpfiles.d of systemd). Separate several sets and files by commas, or give the option
+    /// several times. Without the option, lop lists the shipped sets.
     #[arg(long, value_name = "RULES", help_heading = "Selection")]
     pub(crate) rules: Vec<OsString>,
 
@@ -47,10 +47,10 @@ pub(crate) struct SweepArgs {
     #[arg(long, value_name = "ID", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) skip: Vec<String>,
 
-    /// Accept what the rules with these IDs take
+    /// Use the rules with these IDs even if they are off or refused
     ///
-    /// Turns on rules of shipped sets whose risk is 'privacy' or 'review'. Also lifts the guards against rules that
-    /// reach protected entries or take a large part of the TARGET.
+    /// Turns on rules of shipped sets that are off because their risk is 'privacy' or 'review'. Also lifts the guards
+    /// against rules that reach protected entries or take a large part of the TARGET, but no other guards.
     #[arg(long, value_name = "ID", value_delimiter = ',', help_heading = "Selection")]
     pub(crate) allow: Vec<String>,
 
@@ -63,7 +63,7 @@ pub(crate) struct SweepArgs {
 
     /// Refuse to do anything if a rule was refused or dropped
     ///
-    /// The exit code is then 4. By default, such rules are reported, and the others apply.
+    /// The exit code is then 4. By default, lop reports such rules and applies the others.
     #[arg(long, help_heading = "Selection")]
     pub(crate) strict: bool,
 
