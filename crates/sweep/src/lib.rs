@@ -11,7 +11,7 @@
 //! | [`matcher`] | compiles the rules and matches names |
 //! | [`preview`] | the walk, and what each rule would take |
 //! | [`explain`] | why a rule matches a path |
-//! | [`sums`] | sums by which a tree is recognized later |
+//! | [`sums`] | sums that show later whether a tree has changed |
 
 pub mod bindings;
 pub mod explain;

@@ -1,4 +1,4 @@
-//! Sums over a directory tree, by which a later run recognizes that the tree has not changed.
+//! Sums over a directory tree. A later run compares them to find out whether the tree has changed.
 //!
 //! The sums follow no links and enter no mounts, so they describe exactly what would be moved or
 //! removed with the directory.

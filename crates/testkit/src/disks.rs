@@ -2,7 +2,7 @@
 //! generations, Linux, macOS, and a share of a network storage.
 //!
 //! Each disk contains junk, names that only resemble junk, and files that no rule may remove. A test
-//! compares what a run removed with what the entries say. The entries come from the tables in
+//! compares the entries that a run removed with their labels. The entries come from the tables in
 //! `disks/tables`. The content of a file is its own path, so that a rewritten file is noticed,
 //! unless programs recognise the file by a signature.
 //!

@@ -13,7 +13,7 @@ use fsops::{Dir, Kind, Stat};
 
 /// The longest tick: Linux with 100 ticks per second.
 const LONGEST_TICK: Duration = Duration::from_millis(10);
-/// The number of times that a file is looked at which others keep replacing.
+/// Maximum number of times to read the metadata of one name, because other programs may keep replacing the file.
 const MAX_LOOKS: usize = 20;
 
 /// Reads metadata of source entries.
@@ -28,7 +28,7 @@ impl BirthClock {
         BirthClock { started_ns: now_ns() }
     }
 
-    /// Returns the metadata of an entry. A file that is created later with the same inode number has another birth
+    /// Returns the metadata of an entry. A file that is created later with the same inode number has a different birth
     /// time, if the file system records birth times.
     ///
     /// # Errors

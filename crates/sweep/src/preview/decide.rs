@@ -1,5 +1,5 @@
-//! Decides about the entries of a directory: which rules take them, and which subdirectories the
-//! walk must list.
+//! Decides which rules take the entries of a directory, and which subdirectories the walk must
+//! list.
 
 use std::cell::OnceCell;
 use std::ffi::CStr;
@@ -110,7 +110,8 @@ impl Worker<'_> {
         current.key = Some(stat.key());
     }
 
-    /// Decides about a subdirectory, and puts it on the stack if a rule can reach something in it.
+    /// Decides which rules may take a subdirectory, and puts it on the stack if a rule can reach it
+    /// or something in it.
     pub(crate) fn subdirectory(
         &mut self,
         current: &mut Current<'_>,
@@ -157,7 +158,7 @@ impl Worker<'_> {
         self.stack.push(Pending { inode, node, place: Place { state: state.into(), route } });
     }
 
-    /// Decides about an entry that is not a directory.
+    /// Decides whether a rule takes an entry that is not a directory.
     pub(crate) fn file(&mut self, current: &mut Current<'_>, name: &CStr, kind: Kind, hits: &Hits) {
         if !matches!(kind, Kind::File | Kind::Symlink) || self.is_own(current, name.to_bytes()) {
             for &(rule, _) in &current.scopes {

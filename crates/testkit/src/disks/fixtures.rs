@@ -7,7 +7,7 @@ use super::{Disk, Entry};
 
 const LINUX_HOME: &str = include_str!("tables/linux_home.txt");
 
-/// Returns the disk of a Linux with two users. `home/ben` is the home of a developer.
+/// Returns the disk of a Linux system with two users. `home/ben` is the home of a developer.
 pub fn linux_disk() -> Disk {
     let developer: &Variables = &[("home", "home/ben")];
     let tables = [
@@ -20,7 +20,7 @@ pub fn linux_disk() -> Disk {
     disk("linux_disk", tables.concat())
 }
 
-/// Returns the disk of a macOS with the home `Users/anna`.
+/// Returns the disk of a macOS system with the home `Users/anna`.
 pub fn mac_disk() -> Disk {
     disk("mac_disk", entries(include_str!("tables/mac.txt"), &[("home", "Users/anna")]))
 }

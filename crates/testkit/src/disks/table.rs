@@ -1,7 +1,8 @@
 //! Reads the tables of entries.
 //!
-//! A line is a comment that starts with `#`, or one of these rows. A path may contain variables,
-//! as in `{local}/Temp`, and alternatives, as in `{a,b}.txt`; each combination is an entry.
+//! A line that starts with `#` is a comment. Any other line is one of these rows. A path may
+//! contain variables, as in `{local}/Temp`, and alternatives, as in `{a,b}.txt`; each combination
+//! is an entry.
 //!
 //! | row | entry |
 //! |---|---|

@@ -129,12 +129,12 @@ pub struct Profile {
     pub temp: Option<String>,
 }
 
-/// Returns a Windows XP in German with the users anna and ben.
+/// Returns the disk of a German Windows XP with the users anna and ben.
 pub fn windows_xp_german() -> Disk {
     windows_xp("windows_xp_german", XP_GERMAN)
 }
 
-/// Returns a Windows XP in English with the users anna and ben.
+/// Returns the disk of an English Windows XP with the users anna and ben.
 pub fn windows_xp_english() -> Disk {
     windows_xp("windows_xp_english", XP_ENGLISH)
 }
@@ -149,7 +149,7 @@ fn windows_xp(name: &'static str, layout: &Variables<'static>) -> Disk {
     disk(name, parts.concat(), &["anna", "ben"], layout)
 }
 
-/// Returns a Windows 2000 that was installed over NT 4, with the users anna and ben.
+/// Returns the disk of a Windows 2000 that was installed over NT 4, with the users anna and ben.
 pub fn windows_2000_from_nt4() -> Disk {
     let nt4 = include_str!("tables/windows_nt4.txt");
     let parts = [
@@ -159,7 +159,7 @@ pub fn windows_2000_from_nt4() -> Disk {
     disk("windows_2000_from_nt4", parts.concat(), &["anna", "ben"], NT4)
 }
 
-/// Returns a Windows Vista with the users anna and ben, and all junctions.
+/// Returns the disk of a Windows Vista with the users anna and ben, and all junctions.
 pub fn windows_vista() -> Disk {
     let layout = [SINCE_VISTA, VISTA].concat();
     let profile = [PROFILE, PROFILE_LOCAL, PROFILE_MODERN, PROFILE_JUNCTIONS];
@@ -171,7 +171,7 @@ pub fn windows_vista() -> Disk {
     disk("windows_vista", parts.concat(), &["anna", "ben"], &layout)
 }
 
-/// Returns a Windows 10 with the users anna, ben and dora, and all junctions.
+/// Returns the disk of a Windows 10 with the users anna, ben and dora, and all junctions.
 ///
 /// ben is a developer.
 pub fn windows_10() -> Disk {
@@ -207,7 +207,7 @@ pub fn windows_10_with_windows_old() -> Disk {
     disk
 }
 
-/// Returns a disk without a system that Windows has used for photographs and backups.
+/// Returns a disk that Windows has used for photographs and backups, but not as a system disk.
 pub fn windows_data_disk() -> Disk {
     let entries = part("", &[include_str!("tables/windows_data.txt")], &[""], &[]);
     disk("windows_data_disk", entries, &[], &[])

@@ -1,7 +1,7 @@
 //! Paths of `CleanerML`: the variables of the file, of Windows and of Unix, for each system.
 //!
 //! An action may apply to several systems. A path that cannot exist on a system is skipped there,
-//! which takes less. A path that is unsafe or contains an unknown variable drops the option.
+//! so the rule takes less. A path that is unsafe or contains an unknown variable drops the option.
 
 use std::collections::HashMap;
 

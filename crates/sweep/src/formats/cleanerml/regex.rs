@@ -2,8 +2,8 @@
 
 use crate::rule::glob::Glob;
 
-/// Returns the glob for a regular expression that is searched in a name. Returns `None` if there is
-/// no such glob. Classes, groups, alternatives and most quantifiers have none.
+/// Returns the glob for a regular expression that is searched for in a name. Returns `None` if
+/// there is no such glob. Classes, groups, alternatives and most quantifiers have none.
 pub(super) fn glob_of(regex: &str) -> Option<Glob> {
     let (is_start, body) = match regex.strip_prefix('^') {
         Some(body) => (true, body),
