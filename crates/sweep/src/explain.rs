@@ -7,6 +7,7 @@ use std::ffi::{CStr, CString};
 
 use fsops::{Dir, DirBuffer, Stat};
 
+use crate::git::Repositories;
 use crate::guard::protected;
 use crate::matcher::fold::fold;
 use crate::preview::Request;
@@ -175,6 +176,10 @@ fn conditions(
     if !wanted.inside.is_empty() {
         let place = itself.as_ref().or(holder.as_ref());
         all.push(("inside", place.map(|(dir, list)| has_marker(&wanted.inside, dir, list))));
+    }
+    if wanted.untracked && itself.is_some() {
+        let mut repositories = Repositories::new(request.root, request.path);
+        all.push(("untracked", Some(!repositories.may_track(&names.join(&b'/')))));
     }
     if let Some(age) = &wanted.older {
         // The age of a directory depends on everything below it.

@@ -16,6 +16,7 @@
 pub mod bindings;
 pub mod explain;
 pub mod formats;
+mod git;
 pub mod guard;
 pub mod matcher;
 pub mod preview;

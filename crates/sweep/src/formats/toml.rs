@@ -51,6 +51,8 @@ struct Written {
     beside: Vec<String>,
     #[serde(default)]
     inside: Vec<WrittenMarker>,
+    #[serde(default)]
+    untracked: bool,
     only: Option<Only>,
     #[serde(default)]
     source: String,
@@ -327,6 +329,7 @@ fn conditions(written: &Written) -> Result<Conditions, Dropped> {
         starts: written.starts.iter().map(start).collect::<Result<_, _>>()?,
         beside: written.beside.iter().map(|name| glob(name)).collect::<Result<_, _>>()?,
         inside: written.inside.iter().map(marker).collect::<Result<_, Dropped>>()?,
+        untracked: written.untracked,
         only: written.only,
     })
 }

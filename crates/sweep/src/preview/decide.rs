@@ -18,7 +18,7 @@ use crate::preview::conditions::{file_meets, has_beside, has_marker, newest_ns};
 use crate::preview::listing::Listing;
 use crate::preview::scope::{DirNode, Scope, Sums};
 use crate::preview::worker::{Pending, Worker};
-use crate::rule::Extent;
+use crate::rule::{Conditions, Extent};
 
 /// A directory while it is being listed.
 pub(crate) struct Current<'c> {
@@ -73,8 +73,10 @@ impl Worker<'_> {
             return;
         }
         for scope in &mut state.scopes {
-            let markers = &self.rule(scope.rule).conditions.inside;
-            scope.is_off |= scope.is_top && !has_marker(markers, current.dir, current.listing);
+            let Conditions { inside, untracked, .. } = &self.rule(scope.rule).conditions;
+            scope.is_off |= scope.is_top && !has_marker(inside, current.dir, current.listing);
+            let is_candidate = scope.is_top && *untracked && !scope.is_off;
+            scope.is_off |= is_candidate && self.repositories.may_track(&current.node.path());
             // Programs lock directories of temporary files that they still need, as systemd
             // recommends: https://systemd.io/TEMPORARY_DIRECTORIES/
             let is_temporary = self.rule(scope.rule).conditions.older.is_some();

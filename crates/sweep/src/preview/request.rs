@@ -18,6 +18,8 @@ use crate::rule::pattern::{Base, Component};
 pub struct Request<'a> {
     /// The target.
     pub root: &'a Dir,
+    /// The absolute path of the target, without links.
+    pub path: &'a [u8],
     /// The rules. An index into this slice identifies a rule.
     pub rules: &'a [Rule],
     /// Whether each rule is active. Refused and skipped rules are not.

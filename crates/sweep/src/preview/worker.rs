@@ -7,6 +7,7 @@ use device::Queue;
 use fsops::{Dir, DirBuffer, Op};
 use runtime::Progress;
 
+use crate::git::Repositories;
 use crate::matcher::Place;
 use crate::matcher::automaton::NodeId;
 use crate::preview::listing::Listing;
@@ -46,6 +47,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) folded: Vec<u8>,
     pub(crate) next: Vec<NodeId>,
     pub(crate) next_protected: Vec<NodeId>,
+    pub(crate) repositories: Repositories<'a>,
     pub(crate) found: Found,
 }
 
@@ -68,6 +70,7 @@ impl<'a> Worker<'a> {
             folded: Vec::new(),
             next: Vec::new(),
             next_protected: Vec::new(),
+            repositories: Repositories::new(request.root, request.path),
             found: Found::default(),
         }
     }

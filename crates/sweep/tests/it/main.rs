@@ -8,6 +8,7 @@
 mod bindings;
 mod disks;
 mod explaining;
+mod git;
 mod guarded;
 mod hostile;
 mod oracle;

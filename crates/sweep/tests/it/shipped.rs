@@ -130,9 +130,9 @@ fn every_rule_says_what_it_takes() {
 }
 
 #[test]
-fn every_rule_for_directories_of_projects_needs_a_marker() {
+fn every_rule_for_directories_of_projects_needs_a_marker_and_keeps_tracked_files() {
     for rule in load("build-dirs").rules {
-        assert!(rule.conditions.need_marker(), "{}", rule.id);
+        assert!(rule.conditions.need_marker() && rule.conditions.untracked, "{}", rule.id);
     }
 }
 

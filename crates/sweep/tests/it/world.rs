@@ -1,6 +1,7 @@
 //! A target with rules.
 
 use std::collections::{BTreeSet, HashSet};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -86,6 +87,7 @@ impl World {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970") + self.later;
         work(&Request {
             root: &root,
+            path: target.as_os_str().as_bytes(),
             rules,
             active: &vec![true; rules.len()],
             allow: &self.allow,

@@ -92,6 +92,7 @@ impl<'a> Engine<'a> {
     ) -> Request<'r> {
         Request {
             root: &target.dir,
+            path: &target.absolute,
             rules: &self.book.rules,
             active,
             allow: &self.book.allow,

@@ -4,6 +4,7 @@
 //! depend on how directories are found.
 
 use std::collections::{BTreeSet, HashSet};
+use std::os::unix::ffi::OsStrExt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use device::{Disks, Io, Threads};
@@ -123,6 +124,7 @@ impl Target {
         }
         let request = Request {
             root: &root,
+            path: self.temp.path().as_os_str().as_bytes(),
             rules: std::slice::from_ref(rule),
             active: &[true],
             allow: &super::allowed(),
