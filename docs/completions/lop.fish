@@ -417,7 +417,7 @@ complete -c lop -n "__fish_lop_using_subcommand purge" -s h -l help -d 'Print he
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l rules -d 'Use these rules: the name of a shipped set, or a file' -r
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l only -d 'Use only rules that have one of these tags' -r
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l skip -d 'Leave out the rules with these IDs' -r
-complete -c lop -n "__fish_lop_using_subcommand sweep" -l allow -d 'Accept what the rules with these IDs take' -r
+complete -c lop -n "__fish_lop_using_subcommand sweep" -l allow -d 'Use the rules with these IDs even if they are off or refused' -r
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l older -d 'Take only entries that are at least this old: 12h, 30d, 2w, 6mo, 1y' -r
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l list -d 'List every match, one path per line; with ID, only those of one rule' -r
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l explain -d 'Show which rules match PATH and why, or why no rule takes it' -r -F

@@ -13,6 +13,7 @@ mod mirror;
 mod purge;
 mod rules;
 mod scan;
+mod storage;
 mod sweep;
 pub(crate) mod tips;
 
@@ -32,6 +33,7 @@ pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
+pub(crate) use storage::StorageArgs;
 pub(crate) use sweep::SweepArgs;
 
 /// Finds duplicate files and remembers them in a catalog

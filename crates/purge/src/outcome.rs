@@ -81,8 +81,8 @@ pub enum Reason {
     /// Another process keeps adding names to the directory.
     #[error("is not empty: another process keeps adding files to it")]
     Growing,
-    /// The target was replaced after it was checked.
-    #[error("was replaced after it was checked")]
+    /// The target was replaced or changed after it was checked.
+    #[error("was replaced or changed after it was checked")]
     Moved,
 }
 

@@ -1,12 +1,12 @@
 //! The arguments of `lop purge`.
 
-use std::num::{NonZeroU64, NonZeroUsize};
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::Io;
+use super::StorageArgs;
 use crate::quantity::{at_least_one, parse_age};
 
 /// Remove directory trees for good, fast
@@ -116,14 +116,8 @@ pub(crate) struct PurgeArgs {
     #[arg(long)]
     pub(crate) idle: bool,
 
-    /// Kind of storage: auto (measure it), hdd, ssd or cached
-    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
-    #[arg(hide_possible_values = true)]
-    pub(crate) io: Io,
-
-    /// Use N threads [default: one per processor, more while they wait for storage]
-    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
 
     /// Print statistics as JSON to standard error
     #[arg(long)]

@@ -1,14 +1,13 @@
 //! The arguments of `lop sweep`.
 
 use std::ffi::OsString;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
 
-use super::Io;
-use crate::quantity::{at_least_one, parse_age};
+use super::StorageArgs;
+use crate::quantity::parse_age;
 
 /// Find junk by rules, and move it to quarantine or remove it
 ///
@@ -106,14 +105,8 @@ pub(crate) struct SweepArgs {
     #[arg(short, long)]
     pub(crate) yes: bool,
 
-    /// Kind of storage: auto (measure it), hdd, ssd or cached
-    #[arg(long, value_name = "KIND", default_value = "auto", hide_default_value = true)]
-    #[arg(hide_possible_values = true)]
-    pub(crate) io: Io,
-
-    /// Use N threads [default: one per processor, more while they wait for storage]
-    #[arg(long, value_name = "N", value_parser = at_least_one::<NonZeroUsize>)]
-    pub(crate) threads: Option<NonZeroUsize>,
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
 
     /// Print statistics as JSON to standard error
     #[arg(long)]

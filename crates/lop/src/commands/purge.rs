@@ -174,7 +174,7 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         before_ns,
         ..Selection::default()
     };
-    let resources = Resources::new(args.threads, args.io.into());
+    let resources = Resources::of(&args.storage);
     Options {
         operation: Operation::Count,
         selection,

@@ -51,7 +51,7 @@ pub(crate) fn run(args: &SweepArgs, settings: &Settings) -> Result<Exit, Command
     let book = RuleBook::load(args)?;
     let (listed, targets) = listed(args, &book)?;
     let targets = Target::open_all(&targets)?;
-    let resources = Resources::new(args.threads, args.io.into());
+    let resources = Resources::of(&args.storage);
     let engine = Engine::new(&book, &resources, settings);
     report::list_dropped(&book, settings);
     if let Some(path) = &args.explain {
@@ -165,21 +165,27 @@ fn conclude(
     let mut left = 0;
     let mut text = summary.preview_text();
     if let Some(file) = &args.plan {
-        left = plan::save(file, found, book, settings)?;
+        let saved = plan::save(file, found, book, settings)?;
+        left = saved.failed;
         let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
         let shown = String::from_utf8_lossy(&shown);
         text = format!(
             "Wrote the plan: {}. Carry it out with: lop sweep --plan {shown} --apply",
-            summary.amount()
+            saved.amount()
         );
     }
     settings.summarize(text.as_bytes());
     if args.plan.is_none() && summary.matches > 0 {
         settings.summarize(NEXT_STEPS);
     }
-    let problems = summary.problems + left;
-    let exit = Exit::Done.partial_if(problems > 0);
-    settings.finish(Ok(()), exit, unexamined(problems).as_bytes())
+    let exit = Exit::Done.partial_if(summary.problems + left > 0);
+    let left_out = format!("{} not written to the plan", counted(left, "entry", "entries"));
+    let why = match (summary.problems, left) {
+        (problems, 0) => unexamined(problems),
+        (0, _) => left_out,
+        (problems, _) => format!("{}, {left_out}", unexamined(problems)),
+    };
+    settings.finish(Ok(()), exit, why.as_bytes())
 }
 
 /// Fails if `--strict` was given and a rule was refused or dropped.

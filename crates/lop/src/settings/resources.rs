@@ -10,6 +10,8 @@ use std::time::Duration;
 use device::{Disks, Io, Threads};
 use walk::{Filter, OwnFiles};
 
+use crate::args::StorageArgs;
+
 /// Descriptors reserved for the standard streams, the catalog with its journals and lock, and the current root.
 const RESERVED_DESCRIPTORS: usize = 16;
 
@@ -55,6 +57,11 @@ impl Resources {
             open_dirs: open_dirs(descriptors),
             descriptors,
         }
+    }
+
+    /// Returns the resources that the arguments of a command choose.
+    pub(crate) fn of(args: &StorageArgs) -> Resources {
+        Resources::new(args.threads, args.io.into())
     }
 
     /// Returns the resources of a command that has no `--threads` and `--io`.

@@ -14,7 +14,7 @@ use fsops::{Dir, Kind, Stat};
 /// The longest tick: Linux with 100 ticks per second.
 const LONGEST_TICK: Duration = Duration::from_millis(10);
 /// Maximum number of times to read the metadata of one name, because other programs may keep replacing the file.
-const MAX_LOOKS: usize = 20;
+const MAX_CHECKS: usize = 20;
 
 /// Reads metadata of source entries.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl BirthClock {
     pub(crate) fn stat_child(&self, dir: &Dir, name: &CStr) -> io::Result<Stat> {
         let mut stat = dir.stat_child(name)?;
         let mut before_stat_ns = self.started_ns;
-        for _ in 0..MAX_LOOKS {
+        for _ in 0..MAX_CHECKS {
             let has_links = stat.links > 1 && stat.kind != Kind::Dir;
             let tick_ended_ns = stat.born_ns.saturating_add(ns(LONGEST_TICK));
             if !has_links || tick_ended_ns < before_stat_ns {

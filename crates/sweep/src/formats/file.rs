@@ -53,7 +53,7 @@ pub fn read_rule_file(path: &Path) -> Result<(Format, Vec<u8>), FormatError> {
     Ok((format, bytes))
 }
 
-const TOO_LARGE: &str = "is larger than 16 MiB";
+const TOO_LARGE: &str = "is larger than 16 MiB, the limit for rule files";
 
 /// Checks the metadata of a rule file. Returns the objection.
 fn check(stat: &Stat) -> Result<(), String> {
@@ -61,7 +61,7 @@ fn check(stat: &Stat) -> Result<(), String> {
         return Err("is not a regular file".to_string());
     }
     if stat.uid != 0 && stat.uid != effective_user() {
-        return Err(format!("belongs to user {}, not to you or root", stat.uid));
+        return Err(format!("belongs to user {}; it must belong to you or root", stat.uid));
     }
     if stat.mode & WRITABLE_BY_OTHERS != 0 {
         return Err("is writable by other users; run chmod go-w on it".to_string());

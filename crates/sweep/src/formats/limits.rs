@@ -27,7 +27,9 @@ pub(super) struct Budget {
 
 /// The file exceeds a limit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the file has more than {MAX_PATTERNS} rules or patterns")]
+#[error(
+    "the file has more than {MAX_PATTERNS} rules or patterns, or {MAX_COMPONENTS} names in them"
+)]
 pub(super) struct Exceeded;
 
 /// The reason why an entry does not become a rule.

@@ -82,7 +82,8 @@ fn of_profiles(
     }
     for (&profile, &taken) in files.iter().filter(|(_, taken)| **taken > FREE_FILES) {
         let path = &request.bindings.profiles[profile].path;
-        let text = String::from_utf8_lossy(path).into_owned();
+        let text =
+            if path.is_empty() { "the target".into() } else { String::from_utf8_lossy(path) };
         let mut others: Vec<u64> =
             files.iter().filter(|(at, _)| **at != profile).map(|(_, &files)| files).collect();
         others.sort_unstable();

@@ -109,7 +109,10 @@ fn a_file_above_the_limit_is_refused() {
         .sparse("limit.toml", 16 << 20, &[])
         .mode("limit.toml", 0o644)
         .make_temp();
-    assert_eq!(untrusted(&temp.join("large.toml")), "is larger than 16 MiB");
+    assert_eq!(
+        untrusted(&temp.join("large.toml")),
+        "is larger than 16 MiB, the limit for rule files"
+    );
     assert_eq!(read_rule_file(&temp.join("limit.toml")).expect("it is read").1.len(), 16 << 20);
     let parsed = parse(Format::Toml, &vec![b'\n'; (16 << 20) + 1], "large.toml");
     assert!(matches!(parsed, Err(FormatError::Malformed { .. })));

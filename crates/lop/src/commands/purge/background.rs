@@ -125,10 +125,10 @@ fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
     if let Some(rate) = args.rate {
         command.args(["--rate", &rate.to_string()]);
     }
-    if let Some(threads) = args.threads {
+    if let Some(threads) = args.storage.threads {
         command.args(["--threads", &threads.to_string()]);
     }
-    if let Some(io) = args.io.to_possible_value() {
+    if let Some(io) = args.storage.io.to_possible_value() {
         command.args(["--io", io.get_name()]);
     }
     // The process inherits the idle I/O class but no descriptors. An inherited descriptor could keep a file system

@@ -41,7 +41,7 @@ pub(super) fn take(
         );
     }
     confirm(&wanted, args, settings)?;
-    let resources = Resources::new(args.threads, args.io.into());
+    let resources = Resources::of(&args.storage);
     if args.delete {
         remove(batches, report, &resources, settings)
     } else {

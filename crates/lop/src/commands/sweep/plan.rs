@@ -55,7 +55,8 @@ impl PathProblem for LeftAlone {
     }
 }
 
-/// Writes the matches to a plan. Returns the number of matches that changed in the meantime and are not in the plan.
+/// Writes the matches to a plan. Returns the totals of the plan. [`Summary::failed`] is the number of matches that are
+/// not in the plan, because they changed in the meantime or could not be examined.
 ///
 /// # Errors
 ///
@@ -65,7 +66,7 @@ pub(super) fn save(
     found: &[Found],
     book: &RuleBook,
     settings: &Settings,
-) -> Result<u64, CommandError> {
+) -> Result<Summary, CommandError> {
     let (sections, left) = monitored(settings, |progress| {
         let (mut sections, mut left) = (Vec::new(), Vec::new());
         for found in found {
@@ -75,7 +76,13 @@ pub(super) fn save(
     })?;
     problems::print(&left, settings);
     plan_file::save(file, &sections)?;
-    Ok(left.len() as u64)
+    let mut summary = Summary { failed: left.len() as u64, ..Summary::default() };
+    for entry in sections.iter().flat_map(|section| &section.entries) {
+        summary.matches += 1;
+        summary.files += entry.files;
+        summary.bytes = summary.bytes.saturating_add(entry.bytes);
+    }
+    Ok(summary)
 }
 
 fn section(

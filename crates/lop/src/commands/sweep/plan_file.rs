@@ -3,12 +3,14 @@
 //! A line with a target comes before the entries of that target. Users can read a plan and delete lines from it. A
 //! path in a plan never leads out of its target, however the plan was edited.
 
+use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use action::journal::JsonBytes;
-use fsops::{Kind, publish_new};
+use fsops::{Dir, Kind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use walk::QUARANTINE_PREFIX;
@@ -111,14 +113,21 @@ pub(super) fn save(file: &Path, sections: &[Section]) -> Result<(), CommandError
     unfinished.push(format!(".{}.unfinished", std::process::id()));
     let unfinished = Path::new(&unfinished);
     let written = File::create_new(unfinished).and_then(|out| write(out, sections));
-    let published = written.map_err(failed).and_then(|()| {
-        fsops::remove_file(file)?;
-        Ok(publish_new(unfinished, file)?)
-    });
+    let published =
+        written.map_err(failed).and_then(|()| replace(unfinished, file).map_err(failed));
     if published.is_err() {
         let _left_behind = fsops::remove_file(unfinished);
     }
     published
+}
+
+/// Gives a complete plan its name. An older plan with this name is replaced.
+fn replace(ready: &Path, file: &Path) -> io::Result<()> {
+    let name = |path: &Path| {
+        CString::new(path.file_name().unwrap_or_default().as_bytes()).map_err(io::Error::from)
+    };
+    let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+    Dir::open(parent.unwrap_or(Path::new(".")))?.replace(&name(ready)?, &name(file)?)
 }
 
 fn write(to: File, sections: &[Section]) -> io::Result<()> {

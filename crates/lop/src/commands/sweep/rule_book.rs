@@ -194,8 +194,7 @@ fn unusable(error: FormatError) -> CommandError {
         FormatError::Unreadable { file, source } => {
             CommandError::failed(format!("cannot read {file}")).because(source)
         }
-        FormatError::Untrusted { .. } => CommandError::new(Exit::Refused, text)
-            .hint("lop reads rules only from a regular file that only you and root can write to"),
+        FormatError::Untrusted { .. } => CommandError::new(Exit::Refused, text),
         _ => CommandError::failed(text),
     }
 }
@@ -208,7 +207,7 @@ fn shipped_sets() -> String {
 /// Returns the error about an ID that no rule has.
 pub(super) fn unknown_rule(option: &str, id: &str) -> CommandError {
     CommandError::usage(format!("{option} {id}: no rule has this ID"))
-        .hint("run the command without this option to see the IDs of the rules")
+        .hint("'lop sweep --rules RULES --json' lists the IDs of all rules")
 }
 
 /// Returns where a rule is written.
