@@ -16,6 +16,10 @@ const BLOCK: u64 = 4096;
 const FIRST: Duration = Duration::from_secs(1_682_899_200);
 const DAY: Duration = Duration::from_secs(86_400);
 
+/// The first bytes of the thumbnails that Windows stored, and of the settings that the Finder stored.
+const THUMBS_DB: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+const DS_STORE: &[u8] = b"\0\0\0\x01Bud1";
+
 /// Creates the home folder and an empty disk.
 #[expect(clippy::disallowed_methods, reason = "makes a tree of its own")]
 pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
@@ -25,8 +29,15 @@ pub(super) fn make(home: &Path, mounted: &Path) -> io::Result<()> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
+        let signature = match path.file_name().and_then(|name| name.to_str()) {
+            Some("Thumbs.db") => THUMBS_DB,
+            Some(".DS_Store") => DS_STORE,
+            _ => b"",
+        };
         let mut file = File::create(path)?;
-        file.write_all(&bytes(content, blocks * BLOCK))?;
+        file.write_all(signature)?;
+        let rest = blocks * BLOCK - signature.len() as u64;
+        file.write_all(&bytes(content, rest))?;
         file.set_modified(SystemTime::UNIX_EPOCH + FIRST + DAY * day)?;
         // The allocated space is final only after the file is on the disk.
         file.sync_all()?;
@@ -52,6 +63,13 @@ fn files() -> Vec<(String, u64, u64)> {
         ("projects/site/logo.png", 4, 12),
         ("projects/site/public/logo.png", 4, 12),
         ("projects/site/index.html", 5, 2),
+        ("projects/site/package.json", 6, 1),
+        ("projects/site/node_modules/.package-lock.json", 7, 1),
+        ("projects/site/node_modules/left/index.js", 8, 3),
+        ("projects/site/node_modules/right/index.js", 9, 4),
+        ("photos/2024/Thumbs.db", 10, 28),
+        ("photos/2024/.DS_Store", 11, 2),
+        ("photos/2023/Thumbs.db", 12, 61),
     ];
     files.extend(other.map(|(path, content, blocks)| (path.into(), content, blocks)));
     let (_, content, blocks) = picture("", 412);
