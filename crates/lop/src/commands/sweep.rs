@@ -52,7 +52,7 @@ pub(crate) fn run(args: &SweepArgs, settings: &Settings) -> Result<Exit, Command
     let (listed, targets) = listed(args, &book)?;
     let targets = Target::open_all(&targets)?;
     let resources = Resources::of(&args.storage);
-    let engine = Engine::new(&book, &resources, settings);
+    let engine = Engine::new(&book, &resources, args.delete, settings);
     report::list_dropped(&book, settings);
     if let Some(path) = &args.explain {
         return explain::explain(path, &engine, &targets, settings);

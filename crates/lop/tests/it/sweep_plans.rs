@@ -1,6 +1,8 @@
 //! The plans of `lop sweep`: written, reviewed, carried out, and refused if something has changed.
 
 use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 use crate::sweep::{RULES, lop_in, lop_with, sweep, tree};
 
@@ -68,4 +70,25 @@ fn only_a_plan_is_overwritten_by_a_plan() {
     assert!(fs::read(lop.path("plan")).expect("a plan").len() > first.len());
     fs::write(lop.path("plan"), "{\"format_version\":1,\"path\":\"../x\"}\n").expect("written");
     lop.run(["sweep", "--plan", "plan", "--apply"]).code(1);
+}
+
+#[test]
+fn delete_leaves_a_tree_alone_that_a_program_writes_to() {
+    let lop = lop_in(&tree().file("t/p/target/deep/log", "1").file("t/q.tmp", "q"), RULES);
+    let log = lop.path("t/p/target/deep/log");
+    let is_done = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Relaxed) {
+                fs::write(&log, "more").expect("written");
+            }
+        });
+        let output = lop.run(["sweep", "--rules", "rules.toml", "--delete", "t"]);
+        is_done.store(true, Relaxed);
+        output
+    });
+    output.code(3);
+    let said = "t/p/target: was replaced or changed after it was checked";
+    assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
+    assert!(log.exists() && !lop.path("t/q.tmp").exists());
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use fsops::{Dir, Op};
 use purge::{Guard, Operation, Options, Problem, Reason, Selection, Target as PurgeTarget};
 use runtime::{Interrupted, Progress, Throttle};
-use sweep::sums::TreeSums;
+use sweep::sums::{TreeSums, has_changed_since};
 
 use super::summary::Summary;
-use super::taking::{Batch, Taking};
+use super::taking::{Batch, Taking, TreeProof};
 use super::target::split_relative;
 use crate::settings::Resources;
 
@@ -131,16 +131,22 @@ impl Deletion<'_> {
         if !entry.is_unchanged(target.stat()) {
             return Err(Reason::Moved);
         }
-        if let Some(wanted) = entry.sums {
-            let name = CString::new(split_relative(entry.path).1)
-                .map_err(|e| failed(Op::Open)(e.into()))?;
-            let top = dir.open_child_same_mount(&name).map_err(failed(Op::Open))?;
-            let sums = TreeSums::of(&top, self.progress).map_err(failed(Op::List))?;
-            if sums != wanted {
-                return Err(Reason::Moved);
-            }
+        if entry.is_tree() && self.has_changed(dir, entry)? {
+            return Err(Reason::Moved);
         }
         Ok(target)
+    }
+
+    /// Returns whether something in a directory changed after it was matched.
+    fn has_changed(&self, dir: &Dir, entry: &Taking<'_>) -> Result<bool, Reason> {
+        let name = CString::new(split_relative(entry.path).1);
+        let name = name.map_err(|e| failed(Op::Open)(e.into()))?;
+        let top = dir.open_child_same_mount(&name).map_err(failed(Op::Open))?;
+        let has_changed = match entry.proof {
+            TreeProof::Sums(wanted) => TreeSums::of(&top, self.progress).map(|now| now != wanted),
+            TreeProof::Since(ns) => has_changed_since(&top, ns, self.progress),
+        };
+        has_changed.map_err(failed(Op::List))
     }
 
     /// Removes the entries that have been checked.

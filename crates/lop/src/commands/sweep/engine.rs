@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use fsops::{Dir, FileKey};
 use runtime::Progress;
@@ -25,6 +26,9 @@ pub(super) struct Found {
     pub(super) target: Target,
     pub(super) bindings: Bindings,
     pub(super) preview: Preview,
+    /// The time before the target was examined, in nanoseconds since the epoch. With `--delete`, every later change of an
+    /// entry has a later timestamp.
+    pub(super) matched_ns: i64,
 }
 
 /// State that all targets share.
@@ -36,13 +40,20 @@ pub(super) struct Engine<'a> {
     now_ns: i64,
 }
 
+/// The longest tick of the clock from which file systems take timestamps.
+const LONGEST_TICK: Duration = Duration::from_millis(10);
+
 impl<'a> Engine<'a> {
     pub(super) fn new(
         book: &'a RuleBook,
         resources: &'a Resources,
+        deletes: bool,
         settings: &Settings,
     ) -> Engine<'a> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        if deletes {
+            thread::sleep(LONGEST_TICK);
+        }
         Engine {
             book,
             resources,
@@ -80,7 +91,7 @@ impl<'a> Engine<'a> {
         let bindings = Engine::bind(&target)?;
         let preview =
             sweep::preview::run(&self.request(&target, &bindings, &self.book.active), progress)?;
-        Ok(Found { target, bindings, preview })
+        Ok(Found { target, bindings, preview, matched_ns: self.now_ns })
     }
 
     /// Returns the request to match rules against a target.

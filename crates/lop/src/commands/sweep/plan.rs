@@ -21,7 +21,7 @@ use super::engine::Found;
 use super::plan_file::{self, EntryKind, EntryLine, Section, TargetLine};
 use super::rule_book::RuleBook;
 use super::summary::Summary;
-use super::taking::{Batch, Taking};
+use super::taking::{Batch, Taking, TreeProof};
 use super::target::{Target, split_relative};
 use crate::args::SweepArgs;
 use crate::error::CommandError;
@@ -212,7 +212,10 @@ fn batch<'a>(
                 path: &line.path.0,
                 rule: &line.rule,
                 was: now.stat,
-                sums: (line.kind == EntryKind::Directory).then(|| sums_of(line)),
+                proof: match line.kind {
+                    EntryKind::Directory => TreeProof::Sums(sums_of(line)),
+                    _ => TreeProof::Since(line.newest_ns),
+                },
                 files: line.files,
                 bytes: line.bytes,
             }),

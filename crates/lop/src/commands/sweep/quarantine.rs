@@ -12,7 +12,7 @@ use sweep::sums::TreeSums;
 
 use super::conclusion::Report;
 use super::summary::Summary;
-use super::taking::{Batch, Taking};
+use super::taking::{Batch, Taking, TreeProof};
 use crate::acting::{catalog_update, conclusion};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -75,7 +75,11 @@ fn sweep_entry(path: Vec<u8>, entry: &Taking<'_>) -> SweepEntry {
 
 /// Returns the sums that directories must still have, by path.
 fn sums(batches: &[Batch<'_>]) -> HashMap<Vec<u8>, TreeSums> {
-    each(batches).filter_map(|(path, entry)| Some((path, entry.sums?))).collect()
+    let sums = each(batches).filter_map(|(path, entry)| match entry.proof {
+        TreeProof::Sums(sums) => Some((path, sums)),
+        TreeProof::Since(_) => None,
+    });
+    sums.collect()
 }
 
 /// Returns the totals of the entries that were moved. A run takes the entries in order, so these are the first ones

@@ -15,6 +15,15 @@ pub(super) struct Batch<'a> {
     pub(super) entries: Vec<Taking<'a>>,
 }
 
+/// How to recognise that nothing in a directory has changed since it was matched.
+#[derive(Clone, Copy)]
+pub(super) enum TreeProof {
+    /// Nothing changed at or after this time, in nanoseconds since the epoch.
+    Since(i64),
+    /// The directory still has these sums.
+    Sums(TreeSums),
+}
+
 /// An entry to take.
 pub(super) struct Taking<'a> {
     /// The path relative to the target.
@@ -23,8 +32,8 @@ pub(super) struct Taking<'a> {
     pub(super) rule: &'a str,
     /// The metadata that the entry must still have.
     pub(super) was: Stat,
-    /// The sums that a directory must still have.
-    pub(super) sums: Option<TreeSums>,
+    /// How to recognise that nothing in a directory has changed.
+    pub(super) proof: TreeProof,
     pub(super) files: u64,
     /// Disk space in bytes that the removal frees.
     pub(super) bytes: u64,
@@ -33,11 +42,12 @@ pub(super) struct Taking<'a> {
 impl<'a> Batch<'a> {
     /// Returns the matches of a preview.
     pub(super) fn of(found: &'a Found, book: &'a RuleBook) -> Batch<'a> {
+        let matched_ns = found.matched_ns;
         let taking = |found: &'a sweep::preview::Match| Taking {
             path: &found.path,
             rule: &book.rules[found.rule as usize].id,
             was: found.stat,
-            sums: None,
+            proof: TreeProof::Since(matched_ns),
             files: found.files,
             bytes: found.frees,
         };
