@@ -121,6 +121,16 @@ pub(crate) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
+/// Returns the number of files and of directories, such as `3 files and 1 directory`. `entries` includes the directories.
+pub(crate) fn files_and_dirs(entries: u64, dirs: u64) -> String {
+    let files = counted(entries - dirs, "file", "files");
+    match (entries - dirs, dirs) {
+        (_, 0) => files,
+        (0, dirs) => counted(dirs, "directory", "directories"),
+        (_, dirs) => format!("{files} and {}", counted(dirs, "directory", "directories")),
+    }
+}
+
 /// Appends `, NUMBER WHAT` to a summary for each number that is not zero.
 pub(crate) fn append_counts<const N: usize>(text: &mut String, counts: [(u64, &str); N]) {
     for (number, what) in counts {

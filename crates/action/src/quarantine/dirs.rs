@@ -44,8 +44,10 @@ struct QuarantinedRun {
 /// The outcome of restoring files from quarantine.
 #[derive(Debug, Default)]
 pub struct RestoreOutcome {
-    /// Number of files that were restored.
+    /// Number of entries that were restored.
     pub done: u64,
+    /// Number of directories among them. Each was restored with everything in it.
+    pub trees: u64,
     /// Files that were not restored, with the reasons.
     pub refused: Vec<Refusal>,
     /// The given paths that match no file in quarantine.
@@ -179,6 +181,7 @@ pub(crate) fn restore_runs<R: Borrow<Replay>>(
         all.back.push((run, undone.back));
         all.statuses.add(undone.statuses);
         all.done += undone.done;
+        all.trees += undone.trees;
         all.refused.extend(undone.refused);
         all.unmatched.retain(|path| undone.unmatched.contains(path));
         if ended.is_err() {

@@ -44,6 +44,8 @@ pub enum RestoreMethod {
 pub struct FilePreview {
     /// The former path of the file.
     pub path: Vec<u8>,
+    /// Whether the entry is a directory, which would be restored with everything in it.
+    pub is_tree: bool,
     /// The method, or the reason why the file cannot be restored.
     pub method: Result<RestoreMethod, Reason>,
 }
@@ -94,7 +96,7 @@ impl<'p> Finder<'p> {
                     None => drop(again.insert(*key, path.clone())),
                 }
             }
-            each(FilePreview { path, method });
+            each(FilePreview { path, is_tree: logged.intent.is_tree(), method });
         }
         Ok(())
     }

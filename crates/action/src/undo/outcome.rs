@@ -34,8 +34,10 @@ impl NothingLeft {
 /// The outcome of an undo.
 #[derive(Debug, Default)]
 pub struct UndoOutcome {
-    /// Number of files that were restored.
+    /// Number of entries that were restored.
     pub done: u64,
+    /// Number of directories among them. Each was restored with everything in it.
+    pub trees: u64,
     /// Files that were not restored, with the reasons.
     pub refused: Vec<Refusal>,
     /// Number of damaged lines in the journal. The undo ignored the files in these lines.

@@ -85,6 +85,7 @@ impl Undo<'_> {
 
     pub(crate) fn record_restored(&mut self, logged: &LoggedIntent, dir: &Rc<Dir>) {
         self.undone.done += 1;
+        self.undone.trees += u64::from(logged.intent.is_tree());
         self.undone.back.push(logged.intent.n);
         self.progress.files_done.fetch_add(1, Relaxed);
         let Intent { n, store, .. } = logged.intent;

@@ -27,7 +27,7 @@ use crate::output::formats::{JsonPath, document_with};
 use crate::output::stdout;
 use crate::paths::journal::journal_paths;
 use crate::paths::resolve;
-use crate::quantity::{append_counts, counted, local_time, size};
+use crate::quantity::{append_counts, counted, files_and_dirs, local_time, size};
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -103,7 +103,7 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
         settings.complain(&[path, &b": nothing in quarantine comes from there"[..]].concat());
     }
     let failed = restored.refused.len() as u64;
-    let summary = Restored { restored: restored.done, failed };
+    let summary = RestoreSummary { restored: restored.done, trees: restored.trees, failed };
     let update =
         || catalog_update::follow(deeds?.into_iter().flatten(), &restored.statuses, settings);
     let refused = &restored.refused;
@@ -113,14 +113,16 @@ fn restore(args: &QuarantineRestoreArgs, settings: &Settings) -> Result<Exit, Co
 }
 
 #[derive(Serialize)]
-struct Restored {
+struct RestoreSummary {
     restored: u64,
+    #[serde(skip)]
+    trees: u64,
     failed: u64,
 }
 
-impl Restored {
+impl RestoreSummary {
     fn text(&self) -> String {
-        let mut text = counted(self.restored, "file restored", "files restored");
+        let mut text = format!("{} restored", files_and_dirs(self.restored, self.trees));
         append_counts(&mut text, [(self.failed, "could not be")]);
         text
     }

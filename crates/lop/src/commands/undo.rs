@@ -19,7 +19,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::Monitor;
 use crate::paths::journal::journal_paths;
-use crate::quantity::{count, counted, local_time};
+use crate::quantity::{count, counted, files_and_dirs, local_time};
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -40,11 +40,12 @@ pub(crate) fn run(args: &UndoArgs, settings: &Settings) -> Result<Exit, CommandE
     let of_others = |refusal: &&Refusal| matches!(refusal.reason, Reason::OwnerNotRestored);
     let other_owner = undone.refused.iter().filter(of_others).count() as u64;
     let failed = undone.refused.len() as u64 - other_owner;
-    let UndoOutcome { done, damaged, ref unmatched, .. } = undone;
+    let UndoOutcome { done, trees, damaged, ref unmatched, .. } = undone;
     let summary = Summary {
         dry_run: false,
         run,
         restored: done,
+        trees,
         other_owner,
         failed,
         damaged_lines: damaged,
@@ -100,8 +101,11 @@ fn complain(run: u64, damaged: u64, unmatched: &[Vec<u8>], settings: &Settings) 
 struct Summary {
     dry_run: bool,
     run: u64,
-    /// Files that were restored.
+    /// Files and directories that were restored.
     restored: u64,
+    /// The directories among them, each with everything in it.
+    #[serde(skip)]
+    trees: u64,
     /// Restored files whose owner or group could not be restored.
     other_owner: u64,
     /// Files that could not be restored.
@@ -113,7 +117,7 @@ struct Summary {
 impl Summary {
     fn text(&self) -> String {
         let failed = counted(self.failed, "file", "files");
-        let restored = counted(self.restored, "file restored", "files restored");
+        let restored = format!("{} restored", files_and_dirs(self.restored, self.trees));
         let mut text = match (self.restored, self.failed) {
             (_, 0) => format!("Run {} undone: {restored}", self.run),
             (0, _) => format!("Run {}: nothing restored, {failed} could not be", self.run),

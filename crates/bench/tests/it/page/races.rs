@@ -108,7 +108,9 @@ pub(super) fn sweep() -> Record {
         "lop, and 10 patterns",
         "lop, no rules",
     ];
-    let more = ["lop, and 17,681 patterns", "lop purge"].into_iter().chain(asides);
+    let more =
+        ["lop, and 17,681 patterns", "lop, and 17,681 patterns that match nothing", "lop purge"];
+    let more = more.into_iter().chain(asides);
     let more: Vec<String> = more.map(|name| format!("{name}|aside")).collect();
     let mut record = empty(
         &names.into_iter().chain(more.iter().map(String::as_str)).map(tool).collect::<Vec<_>>(),
@@ -141,6 +143,7 @@ pub(super) fn sweep() -> Record {
             ("find", 0.9, 1),
             ("lop, and 10 patterns", 0.25, 1),
             ("lop, and 17,681 patterns", 0.26, 1),
+            ("lop, and 17,681 patterns that match nothing", 0.2775, 1),
         ],
     );
     race("load", Work::Load, &[("lop", 0.027, 20_000), ("lop, no rules", 0.002, 10_000)]);

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::output::formats::{JsonList, JsonPath, to_json};
 use crate::output::names::Names;
 use crate::output::{problems, stdout};
-use crate::quantity::{append_counts, counted};
+use crate::quantity::{append_counts, files_and_dirs};
 use crate::settings::Settings;
 
 /// Shows how the files of a run would be restored. If `paths` is not empty, only files at or below them are shown.
@@ -37,14 +37,14 @@ pub(super) fn show(
         let skip = skip_unreadable(&unreadable, settings);
         let preview = Runs::preview(&folder, run, paths, skip, |preview| list.take(preview));
         let written = list.finish(preview.as_ref().ok());
-        found = Some((preview, list.files, list.refused));
+        found = Some((preview, list.entries, list.trees, list.refused));
         written
     })?;
-    let Some((preview, files, refused)) = found else { return Ok(Exit::Failed) };
+    let Some((preview, entries, trees, refused)) = found else { return Ok(Exit::Failed) };
     let UndoPreview { run, unmatched, is_cut_off, damaged, nothing_left } = preview?;
     problems::print(&refused, settings);
     let ignored = complain(run, damaged, &unmatched, settings) + unreadable.get();
-    let mut text = format!("Run {run}: {} would be restored", counted(files, "file", "files"));
+    let mut text = format!("Run {run}: {} would be restored", files_and_dirs(entries, trees));
     append_counts(&mut text, [(refused.len() as u64, "could not be")]);
     if is_cut_off {
         settings
@@ -63,8 +63,10 @@ pub(super) fn show(
 struct List<'o, W> {
     out: Out<'o, W>,
     written: io::Result<()>,
-    /// Files that would be restored or have already been restored.
-    files: u64,
+    /// Files and directories that would be restored or have already been restored.
+    entries: u64,
+    /// The directories among them.
+    trees: u64,
     refused: Vec<Refusal>,
 }
 
@@ -80,15 +82,16 @@ impl<'o, W: Write> List<'o, W> {
         } else {
             Out::Text(out, settings.stdout.names)
         };
-        List { out, written: Ok(()), files: 0, refused: Vec::new() }
+        List { out, written: Ok(()), entries: 0, trees: 0, refused: Vec::new() }
     }
 
-    fn take(&mut self, FilePreview { path, method: means }: FilePreview) {
+    fn take(&mut self, FilePreview { path, is_tree, method: means }: FilePreview) {
         let means = match means {
             Ok(means) => means,
             Err(reason) => return self.refused.push(Refusal { path, reason }),
         };
-        self.files += 1;
+        self.entries += 1;
+        self.trees += u64::from(is_tree);
         if self.written.is_ok() {
             self.written = match &mut self.out {
                 Out::Text(out, names) => write(out, *names, &path, &means),
@@ -102,7 +105,7 @@ impl<'o, W: Write> List<'o, W> {
         std::mem::replace(&mut self.written, Ok(()))?;
         match (preview, &mut self.out) {
             (Some(&UndoPreview { run, .. }), Out::Json(list)) => {
-                let (restored, failed) = (self.files, self.refused.len() as u64);
+                let (restored, failed) = (self.entries, self.refused.len() as u64);
                 list.finish(&to_json(&Summary { dry_run: true, run, restored, failed }))
             }
             _ => Ok(()),
