@@ -1,8 +1,9 @@
-//! Birth times, which distinguish a file from a later one with the same inode number.
+//! What distinguishes a file from a later one with the same inode number: its birth time, or its size and modification
+//! time where the file system records no birth times.
 //!
-//! Before Linux 6.13, file systems take birth times from a clock that ticks every 1 to 10 ms. A file that is removed in
-//! the tick of its creation can therefore have the same inode number and birth time as a file that is created in its
-//! place. [`BirthClock`] waits until the tick in which a file was created has passed.
+//! Before Linux 6.13, file systems take times from a clock that ticks every 1 to 10 ms. A file that is removed in the
+//! tick of its creation can therefore have the same inode number and times as a file that is created in its place.
+//! [`BirthClock`] waits until the tick in which a file was created has passed.
 
 use std::ffi::CStr;
 use std::io;
@@ -14,7 +15,7 @@ use fsops::{Dir, Kind, Stat};
 /// The longest tick: Linux with 100 ticks per second.
 const LONGEST_TICK: Duration = Duration::from_millis(10);
 /// Maximum number of times to read the metadata of one name, because other programs may keep replacing the file.
-const MAX_CHECKS: usize = 20;
+const MAX_CHECKS: usize = 3;
 
 /// Reads metadata of source entries.
 #[derive(Debug)]
@@ -39,12 +40,12 @@ impl BirthClock {
         let mut before_stat_ns = self.started_ns;
         for _ in 0..MAX_CHECKS {
             let has_links = stat.links > 1 && stat.kind != Kind::Dir;
-            let tick_ended_ns = stat.born_ns.saturating_add(ns(LONGEST_TICK));
+            let tick_ended_ns = created_ns(&stat).saturating_add(ns(LONGEST_TICK));
             if !has_links || tick_ended_ns < before_stat_ns {
                 break;
             }
             let left_ns = tick_ended_ns.saturating_sub(now_ns()).max(0);
-            // A birth time in the future comes from another clock.
+            // A time in the future comes from another clock or was set.
             if left_ns > 2 * ns(LONGEST_TICK) {
                 break;
             }
@@ -54,6 +55,23 @@ impl BirthClock {
         }
         Ok(stat)
     }
+}
+
+/// Distinguishes a file from a later one with the same inode number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity(pub(crate) i64);
+
+impl Identity {
+    /// Returns the identity of the file with this metadata.
+    pub(crate) fn of(stat: &Stat) -> Identity {
+        let mixed = stat.size.wrapping_mul(0x9e37_79b9_7f4a_7c15).cast_signed();
+        Identity(if stat.born_ns == 0 { mixed ^ stat.mtime_ns() } else { stat.born_ns })
+    }
+}
+
+/// Returns the birth time of a file, or its modification time if the file system records no birth times.
+fn created_ns(stat: &Stat) -> i64 {
+    if stat.born_ns == 0 { stat.mtime_ns() } else { stat.born_ns }
 }
 
 fn now_ns() -> i64 {
@@ -68,7 +86,7 @@ fn ns(duration: Duration) -> i64 {
 mod tests {
     use std::fs;
 
-    use super::{BirthClock, LONGEST_TICK, now_ns, ns};
+    use super::{BirthClock, Identity, LONGEST_TICK, now_ns, ns};
     use crate::engine::fixture::{Fixture, entry, plain};
     use fsops::Dir;
     use testkit::TreeBuilder;
@@ -83,6 +101,20 @@ mod tests {
         assert!(now_ns() - stat.born_ns > ns(LONGEST_TICK));
         assert_eq!(clock.stat_child(&dir, c"c").expect("exists").links, 1);
         assert!(clock.stat_child(&dir, c"d").is_err());
+    }
+
+    #[test]
+    fn without_birth_times_size_and_modification_time_count() {
+        let tree = TreeBuilder::new().file("a", "x").file("b", "xy").file("c", "x");
+        let tree = tree.mtime("a", 7, 7).mtime("b", 7, 7).mtime("c", 7, 8).make_temp();
+        let dir = Dir::open(tree.path()).expect("opened");
+        let identity = |name, born_ns| {
+            let stat = dir.stat_child(name).expect("exists");
+            Identity::of(&fsops::Stat { born_ns, ..stat })
+        };
+        assert_eq!(identity(c"a", 0), identity(c"a", 0));
+        assert!(identity(c"a", 0) != identity(c"b", 0) && identity(c"a", 0) != identity(c"c", 0));
+        assert_eq!(identity(c"a", 5), identity(c"b", 5));
     }
 
     /// On ext4, the file that is made last has the inode number of the first one, and before Linux 6.13 its birth time.

@@ -18,6 +18,7 @@ use fsops::{FileKey, Stat};
 use walk::Names;
 
 use crate::engine::dir_state::Waiter;
+use crate::hardlinks::birth::Identity;
 use crate::hardlinks::inode_set::InodeSet;
 use crate::hardlinks::table::{GroupTable, LinkGroup, SourceInode, UNCOUNTED};
 use crate::model::dir_node::DirNode;
@@ -30,16 +31,20 @@ pub(crate) struct Leader {
     pub(crate) name: CString,
     /// Inode number in the destination; 0 if it was not looked up because no other name in the destination can have it.
     pub(crate) inode: u64,
-    /// The birth time of the source file, in nanoseconds since 1970. It distinguishes the file from a later one with the
-    /// same inode number.
-    pub(crate) born_ns: i64,
+    /// Distinguishes the source file from a later one with the same inode number.
+    pub(crate) identity: Identity,
 }
 
 impl Leader {
     /// Returns a leader for the source file with the metadata `stat`.
     pub(crate) fn new(node: &Arc<DirNode>, name: &CStr, inode: DestInode, stat: &Stat) -> Leader {
         let inode = inode.number_or_zero();
-        Leader { node: Arc::clone(node), name: name.to_owned(), inode, born_ns: stat.born_ns }
+        Leader {
+            node: Arc::clone(node),
+            name: name.to_owned(),
+            inode,
+            identity: Identity::of(stat),
+        }
     }
 
     /// Returns the key of the leader's inode in the destination.
@@ -89,14 +94,14 @@ struct LeaderDirs {
     numbers: HashMap<usize, u32>,
 }
 
-/// Size of a record before the name: directory number, inode number, birth time and length of the name.
+/// Size of a record before the name: directory number, inode number, identity and length of the name.
 const RECORD_HEAD_BYTES: usize = 4 + 8 + 8 + 1;
 
 /// The leader of a group as it is stored.
 struct Record<'n> {
     holder: u32,
     inode: u64,
-    born_ns: i64,
+    identity: Identity,
     name: &'n [u8],
 }
 
@@ -135,11 +140,11 @@ impl LinkGroups {
 
     /// Returns the state of a file's link group. If it is [`GroupState::Unknown`], the file is marked as in progress,
     /// and the caller MUST call [`LinkGroups::finish`] or [`LinkGroups::abandon`]. A group with the same inode number
-    /// but another birth time belongs to an earlier file and is forgotten.
-    pub(crate) fn begin(&self, key: SourceInode, born_ns: i64) -> GroupState {
+    /// but another identity belongs to an earlier file and is forgotten.
+    pub(crate) fn begin(&self, key: SourceInode, identity: Identity) -> GroupState {
         let mut inner = self.lock();
         if let Some(group) = inner.table.get(key)
-            && inner.record(group).born_ns != born_ns
+            && inner.record(group).identity != identity
         {
             inner.close(group);
         }
@@ -248,9 +253,9 @@ impl Groups {
     }
 
     fn leader(&self, group: LinkGroup) -> Leader {
-        let Record { holder, inode, born_ns, name } = self.record(group);
+        let Record { holder, inode, identity, name } = self.record(group);
         let name = CString::new(name).unwrap_or_default();
-        Leader { node: Arc::clone(self.holders.get(holder)), name, inode, born_ns }
+        Leader { node: Arc::clone(self.holders.get(holder)), name, inode, identity }
     }
 
     fn record(&self, group: LinkGroup) -> Record<'_> {
@@ -265,7 +270,7 @@ impl Groups {
         Record {
             holder: u32::from_ne_bytes(head[..4].try_into().unwrap_or_default()),
             inode: u64::from_ne_bytes(head[4..12].try_into().unwrap_or_default()),
-            born_ns: i64::from_ne_bytes(head[12..20].try_into().unwrap_or_default()),
+            identity: Identity(i64::from_ne_bytes(head[12..20].try_into().unwrap_or_default())),
             name: take(RECORD_HEAD_BYTES, usize::from(head[20])),
         }
     }
@@ -276,7 +281,7 @@ impl Groups {
         let mut record = Vec::with_capacity(RECORD_HEAD_BYTES + name.len());
         record.extend_from_slice(&holder.to_ne_bytes());
         record.extend_from_slice(&leader.inode.to_ne_bytes());
-        record.extend_from_slice(&leader.born_ns.to_ne_bytes());
+        record.extend_from_slice(&leader.identity.0.to_ne_bytes());
         record.push(u8::try_from(name.len()).expect("a name has at most 255 bytes"));
         record.extend_from_slice(name);
         let (page, at) = self.names.put(&record);

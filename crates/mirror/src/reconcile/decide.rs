@@ -18,6 +18,7 @@ use crate::engine::dir_state::{DirState, SharedBatch, Waiter};
 use crate::engine::entry::Entry;
 use crate::engine::worker::Worker;
 use crate::engine::worker::source::{ComparedFile, ContentComparison};
+use crate::hardlinks::birth::Identity;
 use crate::hardlinks::groups::{GroupState, Leader};
 use crate::hardlinks::table::SourceInode;
 use crate::model::change::CreatedEntry;
@@ -121,7 +122,7 @@ impl Worker<'_> {
 
     /// Makes the destination match the source for one name of a hard-linked file.
     fn reconcile_linked(&mut self, entry: Entry<'_>, key: SourceInode, stat: &Stat) {
-        match self.job.link_groups.begin(key, stat.born_ns) {
+        match self.job.link_groups.begin(key, Identity::of(stat)) {
             GroupState::Placed(leader) => return self.link_or_copy(entry, key, &leader, stat),
             GroupState::InProgress => return self.wait(entry, key),
             GroupState::Unknown => {}

@@ -6,20 +6,26 @@ use super::{GroupState, Leader, LinkGroups};
 use crate::engine::batch::Batch;
 use crate::engine::dest_listing::DestListing;
 use crate::engine::dir_state::{DirState, DirTraits, SharedBatch, Waiter};
+use crate::hardlinks::birth::Identity;
 use crate::hardlinks::inode_set::InodeSet;
 use crate::hardlinks::table::SourceInode;
 use crate::model::dir_node::DirNode;
 
 const KEY: SourceInode = SourceInode { device: 0, inode: 7 };
 
-fn leader(born_ns: i64) -> Leader {
-    Leader { node: DirNode::top(), name: c"first".to_owned(), inode: 70, born_ns }
+fn leader(identity: i64) -> Leader {
+    Leader {
+        node: DirNode::top(),
+        name: c"first".to_owned(),
+        inode: 70,
+        identity: Identity(identity),
+    }
 }
 
-fn made_known(links: &LinkGroups, born_ns: i64, left: u32) {
-    let leader = leader(born_ns);
-    assert!(matches!(links.begin(KEY, born_ns), GroupState::Unknown));
-    assert!(matches!(links.begin(KEY, born_ns), GroupState::InProgress));
+fn made_known(links: &LinkGroups, identity: i64, left: u32) {
+    let (leader, identity) = (leader(identity), Identity(identity));
+    assert!(matches!(links.begin(KEY, identity), GroupState::Unknown));
+    assert!(matches!(links.begin(KEY, identity), GroupState::InProgress));
     assert!(links.finish(KEY, &leader, left).is_empty());
 }
 
@@ -28,9 +34,11 @@ fn a_file_is_forgotten_after_its_last_name_or_when_its_number_is_reused() {
     let links = LinkGroups::default();
     made_known(&links, 1, 2);
     links.name_done(KEY);
-    assert!(matches!(links.begin(KEY, 1), GroupState::Placed(leader) if leader.inode == 70));
-    // No two birth times count as one.
-    (2..200_000).for_each(|born_ns| made_known(&links, born_ns, 1));
+    assert!(
+        matches!(links.begin(KEY, Identity(1)), GroupState::Placed(leader) if leader.inode == 70)
+    );
+    // No two identities count as one.
+    (2..200_000).for_each(|identity| made_known(&links, identity, 1));
     links.name_done(KEY);
     assert!(matches!(links.state(KEY), GroupState::Unknown));
 }
@@ -57,7 +65,7 @@ fn names_wait_until_the_file_is_there_or_given_up() {
     let links = LinkGroups::default();
     assert!(links.wait(KEY, waiter()).is_some(), "nobody copies the file");
     for is_given_up in [false, true] {
-        assert!(matches!(links.begin(KEY, 1), GroupState::Unknown));
+        assert!(matches!(links.begin(KEY, Identity(1)), GroupState::Unknown));
         assert!(links.wait(KEY, waiter()).is_none() && links.wait(KEY, waiter()).is_none());
         assert_eq!(links.waiting(), 2);
         let waiters =
