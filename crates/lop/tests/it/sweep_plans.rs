@@ -92,3 +92,24 @@ fn delete_leaves_a_tree_alone_that_a_program_writes_to() {
     assert!(output.stderr_str().contains(said), "{}", output.stderr_str());
     assert!(log.exists() && !lop.path("t/q.tmp").exists());
 }
+
+#[test]
+fn a_plan_goes_where_its_path_leads() {
+    let lop = lop_in(&tree().symlink("link", "plan").dangling_symlink("dangling"), RULES);
+    sweep(&lop, &["--plan", "plan", "t"]).success();
+    let before = fs::read(lop.path("plan")).expect("a plan");
+    fs::write(lop.path("t/new.tmp"), "new").expect("written");
+    sweep(&lop, &["--plan", "link", "t"]).success();
+    assert!(lop.path("link").is_symlink() && fs::read(lop.path("plan")).expect("read") != before);
+    sweep(&lop, &["--plan", "dangling", "t"]).code(1);
+    assert!(lop.path("dangling").is_symlink());
+    sweep(&lop, &["--plan", "t/d", "t"]).code(1);
+    // A FIFO that nobody reads.
+    let fifo = lop.path("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs");
+    assert!(made.success());
+    sweep(&lop, &["--plan", "fifo", "t"]).code(1);
+    let long = "p".repeat(255);
+    sweep(&lop, &["--plan", &long, "t"]).success();
+    assert!(lop.path(&long).exists());
+}

@@ -4,13 +4,15 @@
 //! path in a plan never leads out of its target, however the plan was edited.
 
 use std::ffi::CString;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use action::journal::JsonBytes;
 use fsops::{Dir, Kind};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use walk::QUARANTINE_PREFIX;
@@ -85,40 +87,50 @@ pub(super) struct Section {
     pub(super) entries: Vec<EntryLine>,
 }
 
-/// Writes a plan. An existing file is replaced only if it is a plan of a sweep.
+/// Writes a plan. An existing file is replaced only if it is a plan of a sweep. If `file` is a link, the file that it
+/// leads to is replaced.
 ///
 /// # Errors
 ///
 /// Fails if the file exists and is something else, or cannot be written. A regular file at the path is then unchanged.
 pub(super) fn save(file: &Path, sections: &[Section]) -> Result<(), CommandError> {
-    let failed =
-        |e: io::Error| CommandError::failed(format!("cannot write {}", file.display())).because(e);
-    match File::open(file).and_then(|file| Ok((file.metadata()?.is_file(), file))) {
-        // A pipe or a terminal.
-        Ok((false, _)) => {
-            let out = File::options().write(true).open(file).map_err(failed)?;
+    let shown = file.display();
+    let failed = |e: io::Error| CommandError::failed(format!("cannot write {shown}")).because(e);
+    let file = match fs::metadata(file) {
+        Ok(metadata) if !metadata.is_file() => {
+            let out = open_special(file).map_err(failed)?;
             return write(out, sections).map_err(failed);
         }
-        Ok((true, old)) => {
-            if load(BufReader::new(old)).is_err() {
-                let text =
-                    format!("{} already exists and is not a plan of lop sweep", file.display());
+        Ok(_) => {
+            if load(BufReader::new(File::open(file).map_err(failed)?)).is_err() {
+                let text = format!("{shown} already exists and is not a plan of lop sweep");
                 return Err(CommandError::new(Exit::Refused, text)
                     .hint("remove the file, or choose another name"));
             }
+            file.canonicalize().map_err(failed)?
         }
-        Err(_) => {}
-    }
-    let mut unfinished = file.as_os_str().to_os_string();
-    unfinished.push(format!(".{}.unfinished", std::process::id()));
-    let unfinished = Path::new(&unfinished);
-    let written = File::create_new(unfinished).and_then(|out| write(out, sections));
-    let published =
-        written.map_err(failed).and_then(|()| replace(unfinished, file).map_err(failed));
+        Err(e) if e.kind() == io::ErrorKind::NotFound && file.symlink_metadata().is_err() => {
+            file.to_path_buf()
+        }
+        Err(e) => return Err(failed(e)),
+    };
+    let unfinished = file.with_file_name(format!(".lop-plan-{}.unfinished", std::process::id()));
+    let written = File::create_new(&unfinished).and_then(|out| write(out, sections));
+    let published = written.and_then(|()| replace(&unfinished, &file)).map_err(failed);
     if published.is_err() {
-        let _left_behind = fsops::remove_file(unfinished);
+        let _left_behind = fsops::remove_file(&unfinished);
     }
     published
+}
+
+/// Opens a pipe, a terminal or a device for writing. A FIFO that nobody reads is an error.
+fn open_special(file: &Path) -> io::Result<File> {
+    let out = File::options()
+        .write(true)
+        .custom_flags(OFlags::NONBLOCK.bits().cast_signed())
+        .open(file)?;
+    rustix::fs::fcntl_setfl(&out, OFlags::empty())?;
+    Ok(out)
 }
 
 /// Gives a complete plan its name. An older plan with this name is replaced.
