@@ -177,7 +177,7 @@ fn conditions(
         let place = itself.as_ref().or(holder.as_ref());
         all.push(("inside", place.map(|(dir, list)| has_marker(&wanted.inside, dir, list))));
     }
-    if wanted.untracked && itself.is_some() {
+    if wanted.untracked {
         let mut repositories = Repositories::new(request.root, request.path);
         all.push(("untracked", Some(!repositories.may_track(&names.join(&b'/')))));
     }

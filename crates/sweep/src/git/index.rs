@@ -11,54 +11,82 @@ const HASH_BYTES: usize = 20;
 const IS_EXTENDED: u16 = 0x4000;
 const LENGTH: u16 = 0x0FFF;
 
-/// The extension of an index whose entries are partly in another file.
-const SPLIT_INDEX: &[u8] = b"link";
-
-/// Returns whether the index lists `path` or a file below it. `path` is relative to the top of the
-/// working tree. Returns `None` if the index cannot be read.
-pub(super) fn lists(index: &[u8], path: &[u8]) -> Option<bool> {
-    let mut rest = Bytes(index.strip_prefix(b"DIRC")?);
-    let version = rest.u32()?;
-    let count = rest.u32()?;
-    if !(2..=4).contains(&version) {
-        return None;
-    }
-    let (mut name, mut is_listed) = (Vec::new(), false);
-    for _ in 0..count {
-        let before = rest.0.len();
-        rest.take(STAT_BYTES + HASH_BYTES)?;
-        let flags = rest.u16()?;
-        if flags & IS_EXTENDED != 0 {
-            rest.take(2)?;
-        }
-        // Version 4 stores how many bytes of the previous name to drop.
-        let kept = if version == 4 { name.len().checked_sub(rest.offset()?)? } else { 0 };
-        name.truncate(kept);
-        name.extend_from_slice(rest.until_nul()?);
-        if version < 4 {
-            let length = before - rest.0.len();
-            rest.take(length.next_multiple_of(8) - length)?;
-        }
-        // With another size of the hash, the lengths would differ.
-        if usize::from(flags & LENGTH) != name.len().min(LENGTH.into()) {
-            return None;
-        }
-        is_listed |= is_at_or_below(&name, path);
-    }
-    while rest.0.len() > HASH_BYTES {
-        let signature = rest.take(4)?;
-        let size = usize::try_from(rest.u32()?).ok()?;
-        rest.take(size)?;
-        if signature == SPLIT_INDEX {
-            return None;
-        }
-    }
-    (rest.0.len() == HASH_BYTES).then_some(is_listed)
+/// The names of all tracked files, relative to the top of the working tree.
+#[derive(Debug, Default)]
+pub(super) struct Names {
+    /// The names in ascending order, without separators.
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
 }
 
-fn is_at_or_below(name: &[u8], path: &[u8]) -> bool {
-    let rest = name.strip_prefix(path);
-    path.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+impl Names {
+    /// Reads an index. Returns `None` if it cannot be read.
+    pub(super) fn parse(index: &[u8]) -> Option<Names> {
+        let mut rest = Bytes(index.strip_prefix(b"DIRC")?);
+        let version = rest.u32()?;
+        let count = rest.u32()?;
+        if !(2..=4).contains(&version) {
+            return None;
+        }
+        let (mut names, mut name, mut last) = (Names::default(), Vec::new(), Vec::new());
+        for _ in 0..count {
+            let before = rest.0.len();
+            rest.take(STAT_BYTES + HASH_BYTES)?;
+            let flags = rest.u16()?;
+            if flags & IS_EXTENDED != 0 {
+                rest.take(2)?;
+            }
+            // Version 4 stores how many bytes of the previous name to drop.
+            let kept = if version == 4 { name.len().checked_sub(rest.offset()?)? } else { 0 };
+            name.truncate(kept);
+            name.extend_from_slice(rest.until_nul()?);
+            if version < 4 {
+                let length = before - rest.0.len();
+                rest.take(length.next_multiple_of(8) - length)?;
+            }
+            // With another size of the hash, the lengths would differ.
+            if usize::from(flags & LENGTH) != name.len().min(LENGTH.into()) || name < last {
+                return None;
+            }
+            last.clone_from(&name);
+            names.bytes.extend_from_slice(&name);
+            names.ends.push(names.bytes.len());
+        }
+        while rest.0.len() > HASH_BYTES {
+            let signature = rest.take(4)?;
+            let size = usize::try_from(rest.u32()?).ok()?;
+            rest.take(size)?;
+            // A reader must understand extensions in lower case. They tell that the index does not
+            // list all files by itself.
+            if !signature[0].is_ascii_uppercase() {
+                return None;
+            }
+        }
+        (rest.0.len() == HASH_BYTES).then_some(names)
+    }
+
+    /// Returns whether `path`, or a file below it, is tracked.
+    pub(super) fn has(&self, path: &[u8]) -> bool {
+        let below = [path, b"/"].concat();
+        self.first_from(path) == Some(path)
+            || self.first_from(&below).is_some_and(|name| name.starts_with(&below))
+            || path.is_empty() && !self.ends.is_empty()
+    }
+
+    /// Returns the first name that is not smaller than `least`.
+    fn first_from(&self, least: &[u8]) -> Option<&[u8]> {
+        let (mut low, mut high) = (0, self.ends.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.get(middle)? < least { low = middle + 1 } else { high = middle }
+        }
+        self.get(low)
+    }
+
+    fn get(&self, at: usize) -> Option<&[u8]> {
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(&self.bytes[start..*self.ends.get(at)?])
+    }
 }
 
 /// The bytes that have not been read yet.
@@ -105,7 +133,11 @@ impl<'b> Bytes<'b> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{HASH_BYTES, STAT_BYTES, lists};
+    use super::{HASH_BYTES, Names, STAT_BYTES};
+
+    fn lists(index: &[u8], path: &[u8]) -> Option<bool> {
+        Names::parse(index).map(|names| names.has(path))
+    }
 
     /// Returns an index of version 2 with these names.
     fn index(names: &[&str]) -> Vec<u8> {
@@ -125,7 +157,7 @@ mod tests {
 
     #[test]
     fn a_tracked_file_counts_for_all_directories_above_it() {
-        let index = index(&["a", "dist/lib/x.js", "src/dist.rs", "module"]);
+        let index = index(&["a", "dist-old/x", "dist/lib/x.js", "module", "src/dist.rs"]);
         for (path, expected) in [
             ("dist", true),
             ("dist/lib", true),
@@ -150,6 +182,7 @@ mod tests {
         split.extend(b"link\0\0\0\0");
         split.extend([9; HASH_BYTES]);
         assert_eq!(lists(&split, b"x"), None);
+        assert_eq!(lists(&index(&["b", "a"]), b"x"), None, "not in order");
         assert_eq!(lists(b"", b"x"), None);
     }
 

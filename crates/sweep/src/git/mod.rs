@@ -1,8 +1,8 @@
-//! Whether git tracks files in a directory.
+//! Whether git tracks a file or files in a directory.
 //!
 //! Some projects commit the results of a build. A rule can therefore demand that git tracks nothing
-//! in a directory. lop reads the index of the repository itself, so it needs no git and runs no
-//! hooks, and an answer that lop does not know counts as yes.
+//! in what it takes. lop reads the index of the repository itself, so it needs no git and runs no
+//! hooks. Where the answer is not certain, it is yes.
 
 mod index;
 
@@ -16,21 +16,26 @@ use std::rc::Rc;
 use fsops::{Dir, Kind, Stat};
 use walk::split_path;
 
+use self::index::Names;
+
 /// The maximum size of an index. That of a million files takes about 100 MiB.
 const MAX_INDEX_BYTES: u64 = 1 << 30;
 
 /// The maximum size of a `.git` file, which contains a path.
 const MAX_LINK_BYTES: u64 = 8 << 10;
 
+/// Number of repositories whose tracked names are kept.
+const MAX_KEPT: usize = 8;
+
 /// The repositories of a target.
 pub(crate) struct Repositories<'t> {
     target: &'t Dir,
     /// The absolute path of the target, without links.
     target_path: &'t [u8],
-    /// The repository that each directory of the target belongs to.
-    known: HashMap<Vec<u8>, Option<Rc<Repository>>>,
-    /// The index of the repository that was needed last. `None` if it could not be read.
-    last: Option<(Rc<Repository>, Option<Vec<u8>>)>,
+    /// The repositories whose working trees contain each directory of the target.
+    known: HashMap<Vec<u8>, Rc<[Rc<Repository>]>>,
+    /// The tracked names of the repositories that were needed last. `None` if they are unknown.
+    kept: Vec<(Rc<Repository>, Option<Names>)>,
 }
 
 /// A repository with a working tree.
@@ -51,33 +56,36 @@ enum GitDir {
 
 impl<'t> Repositories<'t> {
     pub(crate) fn new(target: &'t Dir, target_path: &'t [u8]) -> Repositories<'t> {
-        Repositories { target, target_path, known: HashMap::new(), last: None }
+        Repositories { target, target_path, known: HashMap::new(), kept: Vec::new() }
     }
 
-    /// Returns whether git may track files in a directory, whose path is relative to the target.
+    /// Returns whether git may track an entry, or a file below it. `path` is relative to the target.
     pub(crate) fn may_track(&mut self, path: &[u8]) -> bool {
-        let Some(repository) = self.around(split_path(path).0) else { return false };
-        let below = &path[repository.top_len..];
-        let relative = joined(&repository.target, below.strip_prefix(b"/").unwrap_or(below));
-        match self.index(&repository) {
-            Some([]) => false,
-            Some(index) => index::lists(index, &relative).unwrap_or(true),
-            None => true,
-        }
+        // An inner repository does not keep an outer one from tracking files in it.
+        let around = self.around(split_path(path).0);
+        around.iter().any(|repository| {
+            let below = &path[repository.top_len..];
+            let relative = joined(&repository.target, below.strip_prefix(b"/").unwrap_or(below));
+            self.names(repository).is_none_or(|names| names.has(&relative))
+        })
     }
 
-    /// Returns the index of a repository. It is empty if no file is tracked.
-    fn index(&mut self, repository: &Rc<Repository>) -> Option<&[u8]> {
-        let last = self.last.take().filter(|(last, _)| Rc::ptr_eq(last, repository));
-        let last = last.unwrap_or_else(|| {
+    /// Returns the tracked names of a repository, or `None` if they are unknown.
+    fn names(&mut self, repository: &Rc<Repository>) -> Option<&Names> {
+        let is_kept = |(kept, _): &(Rc<Repository>, _)| Rc::ptr_eq(kept, repository);
+        let at = self.kept.iter().position(is_kept).unwrap_or_else(|| {
             let dir = repository.git_dir.as_ref().map(|dir| match dir {
                 GitDir::Relative(path) => self.open(path),
                 GitDir::Absolute(path) => Dir::open(path),
             });
-            let index = dir.and_then(|dir| dir.and_then(|dir| read_index(&dir)).ok());
-            (Rc::clone(repository), index)
+            let names = dir.and_then(Result::ok).and_then(|dir| read_names(&dir));
+            if self.kept.len() >= MAX_KEPT {
+                self.kept.remove(0);
+            }
+            self.kept.push((Rc::clone(repository), names));
+            self.kept.len() - 1
         });
-        self.last.insert(last).1.as_deref()
+        self.kept[at].1.as_ref()
     }
 
     fn open(&self, path: &[u8]) -> io::Result<Dir> {
@@ -85,52 +93,69 @@ impl<'t> Repositories<'t> {
         self.target.open_below_same_mount(path)
     }
 
-    /// Returns the repository that a directory belongs to.
-    fn around(&mut self, dir: &[u8]) -> Option<Rc<Repository>> {
+    /// Returns the repositories whose working trees contain a directory.
+    fn around(&mut self, dir: &[u8]) -> Rc<[Rc<Repository>]> {
         let (mut passed, mut dir) = (Vec::new(), dir);
-        let found = loop {
+        let mut found = loop {
             if let Some(known) = self.known.get(dir) {
-                break known.clone();
+                break Rc::clone(known);
             }
             passed.push(dir.to_vec());
-            if let Some(found) = self.repository(dir) {
-                break Some(Rc::new(found));
-            }
             if dir.is_empty() {
-                break self.around_target().map(Rc::new);
+                break self.around_target();
             }
             dir = split_path(dir).0;
         };
-        self.known.extend(passed.into_iter().map(|dir| (dir, found.clone())));
+        for dir in passed.into_iter().rev() {
+            if let Some(repository) = self.repository(&dir) {
+                found = found.iter().cloned().chain([Rc::new(repository)]).collect();
+            }
+            self.known.insert(dir, Rc::clone(&found));
+        }
         found
     }
 
     /// Returns the repository whose working tree is a directory of the target.
     fn repository(&self, dir: &[u8]) -> Option<Repository> {
-        let git_dir = match git_entry(&self.open(dir).ok()?)? {
-            GitEntry::Dir => Some(joined(dir, b".git")),
-            GitEntry::File(path) => self.inside(dir, &path),
+        let entry = self.open(dir).and_then(|top| {
+            let stat = top.stat_child(c".git")?;
+            Ok(GitEntry::of(&stat, || read(&top, c".git", MAX_LINK_BYTES)))
+        });
+        let git_dir = match entry {
+            Err(e) if is_missing(&e) => return None,
+            Ok(GitEntry::Dir) => Some(joined(dir, b".git")),
+            Ok(GitEntry::File(path)) => self.inside(dir, &path),
+            Ok(GitEntry::Unknown) | Err(_) => None,
         };
         let git_dir = git_dir.map(GitDir::Relative);
         Some(Repository { top_len: dir.len(), target: Vec::new(), git_dir })
     }
 
-    /// Returns the repository whose working tree contains the target.
-    fn around_target(&self) -> Option<Repository> {
+    /// Returns the repositories whose working trees contain the target.
+    fn around_target(&self) -> Rc<[Rc<Repository>]> {
         let path = Path::new(OsStr::from_bytes(self.target_path));
-        path.ancestors().skip(1).find_map(|top| {
-            let git_dir = match git_entry(&Dir::open(top).ok()?)? {
-                GitEntry::Dir => top.join(".git"),
+        let repository = |top: &Path| {
+            let git = top.join(".git");
+            // The directory need not be readable for the user.
+            let entry = Stat::of_path(&git).map(|stat| {
+                GitEntry::of(&stat, || read(&Dir::open(top)?, c".git", MAX_LINK_BYTES))
+            });
+            let git_dir = match entry {
+                Err(e) if is_missing(&e) => return None,
+                Ok(GitEntry::Dir) => Some(git),
                 // A relative path is relative to the working tree.
-                GitEntry::File(path) => top.join(OsStr::from_bytes(&path)),
+                Ok(GitEntry::File(path)) => Some(top.join(OsStr::from_bytes(&path))),
+                Ok(GitEntry::Unknown) | Err(_) => None,
             };
+            let git_dir = git_dir.map(GitDir::Absolute);
             let target = path.strip_prefix(top).ok()?.as_os_str().as_bytes().to_vec();
-            Some(Repository { top_len: 0, target, git_dir: Some(GitDir::Absolute(git_dir)) })
-        })
+            Some(Rc::new(Repository { top_len: 0, target, git_dir }))
+        };
+        path.ancestors().skip(1).filter_map(repository).collect()
     }
 
     /// Returns the path relative to the target of a path in a `.git` file of `dir`. Returns `None`
-    /// if it leads out of the target.
+    /// if it leads out of the target, or may lead through a link and back.
     fn inside(&self, dir: &[u8], path: &[u8]) -> Option<Vec<u8>> {
         let (mut inside, path) = if path.starts_with(b"/") {
             let rest = path.strip_prefix(self.target_path)?;
@@ -138,12 +163,16 @@ impl<'t> Repositories<'t> {
         } else {
             (dir.to_vec(), path)
         };
+        let mut has_name = false;
         for name in path.split(|&byte| byte == b'/') {
             match name {
                 b"" | b"." => {}
-                b".." if inside.is_empty() => return None,
+                b".." if inside.is_empty() || has_name => return None,
                 b".." => inside.truncate(split_path(&inside).0.len()),
-                name => walk::push_component(&mut inside, name),
+                name => {
+                    walk::push_component(&mut inside, name);
+                    has_name = true;
+                }
             }
         }
         Some(inside)
@@ -155,24 +184,41 @@ enum GitEntry {
     Dir,
     /// A file that names the directory, as in submodules and linked working trees.
     File(Vec<u8>),
+    /// Something else, or a file that cannot be read.
+    Unknown,
 }
 
-/// Returns the entry `.git` of a directory, if it has one.
-fn git_entry(top: &Dir) -> Option<GitEntry> {
-    let stat = top.stat_child(c".git").ok()?;
-    if stat.kind != Kind::File {
-        return Some(GitEntry::Dir);
+impl GitEntry {
+    /// Returns the entry with this metadata. `read` reads the file.
+    fn of(stat: &Stat, read: impl FnOnce() -> io::Result<Vec<u8>>) -> GitEntry {
+        match stat.kind {
+            Kind::Dir => return GitEntry::Dir,
+            Kind::File => {}
+            _ => return GitEntry::Unknown,
+        }
+        let text = read().unwrap_or_default();
+        match text.strip_prefix(b"gitdir: ").map(<[u8]>::trim_ascii_end) {
+            Some(path) if !path.is_empty() => GitEntry::File(path.to_vec()),
+            _ => GitEntry::Unknown,
+        }
     }
-    let text = read(top, c".git", MAX_LINK_BYTES).unwrap_or_default();
-    let path = text.strip_prefix(b"gitdir: ").unwrap_or_default().trim_ascii_end();
-    Some(GitEntry::File(path.to_vec()))
 }
 
-/// Reads the index in the directory of a repository.
-fn read_index(git: &Dir) -> io::Result<Vec<u8>> {
+fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Reads the tracked names of a repository. Returns `None` if they cannot be read.
+fn read_names(git: &Dir) -> Option<Names> {
+    // git writes a new index under this name, for example while it makes a clone.
+    if !git.stat_child(c"index.lock").is_err_and(|e| is_missing(&e)) {
+        return None;
+    }
     match read(git, c"index", MAX_INDEX_BYTES) {
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        answer => answer,
+        Ok(index) => Names::parse(&index),
+        // In a new repository, nothing is tracked yet.
+        Err(e) if is_missing(&e) && git.stat_child(c"HEAD").is_ok() => Some(Names::default()),
+        Err(_) => None,
     }
 }
 

@@ -112,6 +112,15 @@ impl Worker<'_> {
         current.key = Some(stat.key());
     }
 
+    /// Records that a directory contains a repository, for the rules that take only what git does not
+    /// track.
+    pub(crate) fn note_repository(&self, current: &Current<'_>) {
+        let mut state = current.node.state.lock();
+        for scope in &mut state.scopes {
+            scope.has_repository |= self.rule(scope.rule).conditions.untracked;
+        }
+    }
+
     /// Decides which rules may take a subdirectory, and puts it on the stack if a rule can reach it
     /// or something in it.
     pub(crate) fn subdirectory(
@@ -249,7 +258,9 @@ impl Worker<'_> {
         for &rule in candidates {
             let conditions = &self.rule(rule).conditions;
             let entry = (current.dir, name);
-            match file_meets(self.request, conditions, entry, stat) {
+            let meets = file_meets(self.request, conditions, entry, stat);
+            let mut is_tracked = || conditions.untracked && self.repositories.may_track(&path());
+            match meets.map(|meets| meets && !is_tracked()) {
                 Ok(true) if taken.is_none() => {
                     let newest = newest_ns(stat, conditions.older.as_ref());
                     taken = Some(Match::new(path(), rule, *stat, Sums::of_file(stat, newest)));

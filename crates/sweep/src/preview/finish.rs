@@ -39,7 +39,7 @@ impl Worker<'_> {
         if let Some(stat) = whole {
             scope.taken_dirs = vec![TakenDir { node: Arc::clone(node), stat, sums: scope.sums }];
             scope.taken_files.clear();
-        } else if scope.is_off || stat.is_none() {
+        } else if scope.is_off || scope.has_repository || stat.is_none() {
             scope.taken_dirs.clear();
             scope.taken_files.clear();
         } else if scope.extent == Extent::Tree {
@@ -50,6 +50,7 @@ impl Worker<'_> {
             // The rule may match the parent too, and may be off there, because of a marker.
             let is_above = |above: &&mut Scope| above.rule == scope.rule && !above.is_off;
             if let Some(above) = state.scopes.iter_mut().find(is_above) {
+                above.has_repository |= scope.has_repository;
                 above.sums.newest_ns = above.sums.newest_ns.max(scope.sums.newest_ns);
                 if whole.is_some() {
                     above.sums.add(scope.sums);

@@ -45,6 +45,7 @@ pub(crate) struct DirState {
 
 /// A rule that may take a directory as a whole.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is found by itself, in any order")]
 pub(crate) struct Scope {
     pub(crate) rule: u32,
     pub(crate) extent: Extent,
@@ -54,6 +55,9 @@ pub(crate) struct Scope {
     pub(crate) is_kept: bool,
     /// Whether the rule does not apply to the directory, for example because a marker is missing.
     pub(crate) is_off: bool,
+    /// Whether a repository is in the directory or below it, and the rule takes only what git does
+    /// not track. The rule then takes nothing in the directory.
+    pub(crate) has_repository: bool,
     pub(crate) sums: Sums,
     /// Directories below, to take if this directory stays.
     pub(crate) taken_dirs: Vec<TakenDir>,
@@ -107,6 +111,7 @@ impl Scope {
             is_top,
             is_kept: false,
             is_off: false,
+            has_repository: false,
             sums: Sums::default(),
             taken_dirs: Vec::new(),
             taken_files: Vec::new(),
@@ -115,7 +120,7 @@ impl Scope {
 
     /// Returns whether the rule takes the directory as a whole.
     pub(crate) fn is_whole(&self) -> bool {
-        !self.is_kept && !self.is_off
+        !self.is_kept && !self.is_off && !self.has_repository
     }
 }
 

@@ -127,6 +127,9 @@ impl Worker<'_> {
                 Kind::Unknown => dir.stat_child(name).map_or(Kind::Unknown, |stat| stat.kind),
                 known => known,
             };
+            if name == c".git" {
+                self.note_repository(&current);
+            }
             hits.find(&matcher.automaton, &next);
             if !hits.takes.is_empty() || !current.scopes.is_empty() {
                 hits.is_protected = self.is_protected(&current, name.to_bytes(), &mut folded);

@@ -111,7 +111,8 @@ pub struct Conditions {
     /// The directory itself must contain one of these markers. For [`Extent::Files`], the markers
     /// are in the directory that contains the file. Empty if no such marker is needed.
     pub inside: Vec<Marker>,
-    /// A directory is taken as a whole only if git tracks no file in it.
+    /// An entry is taken only if git tracks neither it nor a file in it. A directory with a repository
+    /// in it is not taken.
     pub untracked: bool,
     /// Limits the rule to empty files or broken links. Such a rule takes no directories.
     pub only: Option<Only>,

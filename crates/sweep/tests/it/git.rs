@@ -101,3 +101,66 @@ fn linked_working_trees_and_submodules_have_an_index_too() {
         .expect("written");
     assert_eq!(world.paths(&build_dirs()), all[..3]);
 }
+
+#[test]
+fn a_directory_with_a_repository_in_it_is_kept_with_everything_around_it() {
+    let Some(world) = committed(&[]) else { return skipped("git is not installed") };
+    let inner = world.temp.join("p/b/build/deep/inner");
+    std::fs::create_dir_all(&inner).expect("made");
+    std::fs::write(inner.join("work"), "not committed").expect("written");
+    assert_eq!(world.paths(&build_dirs()), ["p/b/build", "q/build"]);
+    assert!(git(&inner, &["init", "-q"]));
+    assert_eq!(world.paths(&build_dirs()), ["q/build"]);
+}
+
+#[test]
+fn an_outer_repository_tracks_files_in_an_inner_one() {
+    let Some(world) = committed(&[]) else { return skipped("git is not installed") };
+    assert!(git(&world.temp.join("p/a"), &["init", "-q"]));
+    assert_eq!(world.paths(&build_dirs()), ["p/b/build", "q/build"]);
+    // git ignores this directory.
+    std::fs::create_dir(world.temp.join("p/b/.git")).expect("made");
+    assert_eq!(world.paths(&build_dirs()), ["q/build"]);
+}
+
+#[test]
+fn damaged_repositories_keep_what_is_in_them() {
+    for (name, content) in [("index", ""), ("index.lock", ""), ("index", "DIRC")] {
+        let Some(world) = committed(&[]) else { return skipped("git is not installed") };
+        std::fs::write(world.temp.join("p/.git").join(name), content).expect("written");
+        assert_eq!(world.paths(&build_dirs()), ["q/build"], "{name} {content}");
+    }
+    for content in ["", "gitdir: ", "gitdir: .", "gitdir: ../q", "nothing", "gitdir: x/../q"] {
+        let world = World::new(&projects().file("p/.git", content), &[(Top, "")]);
+        assert_eq!(world.paths(&build_dirs()), ["q/build"], "{content}");
+    }
+}
+
+#[test]
+fn a_sparse_index_is_not_mistaken_for_a_whole_one() {
+    let Some(world) = committed(&[]) else { return skipped("git is not installed") };
+    let top = world.temp.join("p");
+    let is_sparse = git(&top, &["sparse-checkout", "init", "--cone", "--sparse-index"])
+        && git(&top, &["sparse-checkout", "set", "src"]);
+    if !is_sparse {
+        return skipped("git knows no sparse index");
+    }
+    std::fs::create_dir_all(top.join("a/build")).expect("made");
+    std::fs::write(top.join("a/build/x"), "1").expect("written");
+    assert!(!world.paths(&build_dirs()).contains(&"p/a/build".to_string()));
+}
+
+#[test]
+fn files_and_links_are_kept_if_git_tracks_them() {
+    let tree = projects().file("p/a.log", "1").file("p/b.log", "2").symlink("p/src/build", "..");
+    let world = World::new(&tree, &[(Top, "")]);
+    let top = world.temp.join("p");
+    if !git(&top, &["init", "-q"]) {
+        return skipped("git is not installed");
+    }
+    assert!(git(&top, &["add", "-f", "a.log", "src/build"]));
+    let mut logs = rule("logs", &[("**/*.log", Extent::Files)]);
+    logs.conditions.untracked = true;
+    let rules = [build_dirs(), vec![logs]].concat();
+    assert_eq!(world.paths(&rules), ["p/a/build", "p/b/build", "p/b.log", "q/build"]);
+}
