@@ -40,13 +40,14 @@ impl BirthClock {
         let mut before_stat_ns = self.started_ns;
         for _ in 0..MAX_CHECKS {
             let has_links = stat.links > 1 && stat.kind != Kind::Dir;
-            let tick_ended_ns = created_ns(&stat).saturating_add(ns(LONGEST_TICK));
+            let tick = tick_of(&stat);
+            let tick_ended_ns = created_ns(&stat).saturating_add(ns(tick));
             if !has_links || tick_ended_ns < before_stat_ns {
                 break;
             }
             let left_ns = tick_ended_ns.saturating_sub(now_ns()).max(0);
             // A time in the future comes from another clock or was set.
-            if left_ns > 2 * ns(LONGEST_TICK) {
+            if left_ns > 2 * ns(tick) {
                 break;
             }
             thread::sleep(Duration::from_nanos(left_ns.unsigned_abs()));
@@ -72,6 +73,13 @@ impl Identity {
 /// Returns the birth time of a file, or its modification time if the file system records no birth times.
 fn created_ns(stat: &Stat) -> i64 {
     if stat.born_ns == 0 { stat.mtime_ns() } else { stat.born_ns }
+}
+
+/// Returns the resolution of the times of a file: ext4 with small inodes stores whole seconds.
+fn tick_of(stat: &Stat) -> Duration {
+    let is_whole = |ns: i64| ns % 1_000_000_000 == 0;
+    let is_coarse = stat.born_ns == 0 && is_whole(stat.mtime_ns()) && is_whole(stat.ctime_ns);
+    if is_coarse { Duration::from_secs(1) } else { LONGEST_TICK }
 }
 
 fn now_ns() -> i64 {
