@@ -115,7 +115,7 @@ fn a_preview_says_what_each_rule_takes_and_changes_nothing() {
         "{text}"
     );
     let said = output.stderr_str();
-    assert!(said.starts_with("Nothing was changed. --apply moves 4 files ("), "{said}");
+    assert!(said.starts_with("lop changed nothing. --apply moves 4 files ("), "{said}");
     assert_same(&before, &Snapshot::of(lop.path("t")), Compare::ALL);
 }
 
@@ -167,7 +167,7 @@ fn delete_frees_the_space_and_says_how_much() {
     assert!(!lop.runs().exists(), "nothing can be undone");
     let again = sweep(&lop, &["--delete", "t"]);
     again.success();
-    assert_eq!(again.stderr_str(), "Nothing to take. Nothing was changed.\n");
+    assert_eq!(again.stderr_str(), "Nothing to take. lop changed nothing.\n");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Some projects commit the results of a build. A rule can therefore demand that git tracks nothing
 //! in what it takes. lop reads the index of the repository itself, so it needs no git and runs no
-//! hooks. Where the answer is not certain, it is yes.
+//! hooks. If lop cannot find out whether git tracks an entry, it assumes that git does.
 
 mod index;
 
@@ -227,16 +227,8 @@ fn read(dir: &Dir, name: &CStr, most: u64) -> io::Result<Vec<u8>> {
     let Stat { size, .. } = file.stat()?;
     let length = usize::try_from(size).ok().filter(|_| size <= most);
     let mut bytes = vec![0; length.ok_or(ErrorKind::FileTooLarge)?];
-    let mut filled = 0;
-    while filled < bytes.len() {
-        match file.read_at(&mut bytes[filled..], filled as u64) {
-            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
-            Ok(read) => filled += read,
-            Err(e) if e.kind() == ErrorKind::Interrupted => {}
-            Err(e) => return Err(e),
-        }
-    }
-    Ok(bytes)
+    let is_whole = file.read_at(&mut bytes, 0)? == bytes.len();
+    if is_whole { Ok(bytes) } else { Err(ErrorKind::UnexpectedEof.into()) }
 }
 
 /// Appends a relative path to a directory, which may be empty.

@@ -75,15 +75,7 @@ fn starts_with_any(
     let longest = starts.iter().map(Vec::len).max().unwrap_or(0).min(MAX_SIGNATURE);
     let file = dir.open_regular(name).map_err(|e| (Op::Open, e))?;
     let mut head = vec![0; longest];
-    let mut filled = 0;
-    while filled < longest {
-        match file.read_at(&mut head[filled..], filled as u64) {
-            Ok(0) => break,
-            Ok(read) => filled += read,
-            Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(e) => return Err((Op::Read, e)),
-        }
-    }
+    let filled = file.read_at(&mut head, 0).map_err(|e| (Op::Read, e))?;
     Ok(starts.iter().any(|start| head[..filled].starts_with(start)))
 }
 

@@ -13,7 +13,7 @@
 //! | `plain: PATH` | [`What::Plain`] |
 //! | `link: PATH -> TARGET` | [`What::Plain`], a link |
 //!
-//! A path may be followed by `<- CONTENT`, the name of a content in `contents`.
+//! `<- CONTENT` after a path names the content of the file, which `contents` defines.
 
 use super::{Entry, Node, What, contents};
 

@@ -54,16 +54,16 @@ impl Summary {
     /// Returns the last line of a preview.
     pub(super) fn preview_text(&self) -> String {
         if self.matches == 0 {
-            return "The rules take nothing. Nothing was changed.".into();
+            return "The rules take nothing. lop changed nothing.".into();
         }
-        format!("Nothing was changed. --apply moves {} to quarantine.", self.amount())
+        format!("lop changed nothing. --apply moves {} to quarantine.", self.amount())
     }
 
     /// Returns the last line of a run that took nothing.
     pub(super) fn nothing_text(&self) -> String {
         match self.failed {
-            0 => "Nothing to take. Nothing was changed.".into(),
-            _ => "Every entry was left alone. Nothing was changed.".into(),
+            0 => "Nothing to take. lop changed nothing.".into(),
+            _ => "Every entry was left alone. lop changed nothing.".into(),
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Batch<'a> {
 /// How to recognise that nothing in a directory has changed since it was matched.
 #[derive(Clone, Copy)]
 pub(super) enum TreeProof {
-    /// Nothing changed at or after this time, in nanoseconds since the epoch.
+    /// The directory has not changed since this time, in nanoseconds since the epoch.
     Since(i64),
     /// The directory still has these sums.
     Sums(TreeSums),

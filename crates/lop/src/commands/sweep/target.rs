@@ -79,10 +79,7 @@ impl Target {
     /// Replaces `shown` with the path of an entry as it is printed. `path` is relative to the target.
     pub(super) fn show_path(&self, path: &[u8], shown: &mut Vec<u8>) {
         shown.clear();
-        shown.extend_from_slice(&self.given);
-        if !path.is_empty() {
-            walk::push_component(shown, path);
-        }
+        join(&self.given, path, shown);
     }
 
     /// Returns the path of an entry relative to the target, which is empty for the target itself. `absolute` is an
@@ -105,11 +102,17 @@ fn shown(path: &[u8]) -> String {
 
 /// Appends a relative path to a directory.
 fn joined(dir: &[u8], path: &[u8]) -> Vec<u8> {
-    let mut joined = dir.to_vec();
-    if !path.is_empty() {
-        walk::push_component(&mut joined, path);
-    }
+    let mut joined = Vec::with_capacity(dir.len() + 1 + path.len());
+    join(dir, path, &mut joined);
     joined
+}
+
+/// Writes a directory and a relative path into `joined`, which is empty.
+fn join(dir: &[u8], path: &[u8], joined: &mut Vec<u8>) {
+    joined.extend_from_slice(dir);
+    if !path.is_empty() {
+        walk::push_component(joined, path);
+    }
 }
 
 /// Splits a relative path into the parent directory, which may be empty, and the name.
