@@ -56,4 +56,4 @@ pub use log::{Log, check_private};
 pub use mark::DirMark;
 pub use operand::OperandError;
 pub use publish::{Lock, create_dir_private, create_file_private, publish_new, remove_file};
-pub use stat::{FileKey, Kind, Stat, Time};
+pub use stat::{FileKey, Kind, LONGEST_TICK, Stat, Time};

@@ -1,6 +1,7 @@
 //! Identity ([`FileKey`]) and metadata ([`Stat`]) of files.
 
 use std::os::fd::AsFd;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Statx, StatxFlags};
 
@@ -58,6 +59,10 @@ impl Time {
 }
 
 const SECOND: i64 = 1_000_000_000;
+
+/// The longest tick of the clock from which file systems take timestamps: Linux with 100 ticks per
+/// second. Two changes within a tick may have the same timestamp.
+pub const LONGEST_TICK: Duration = Duration::from_millis(10);
 
 /// Metadata of an inode at a point in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

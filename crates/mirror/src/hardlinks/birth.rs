@@ -10,10 +10,8 @@ use std::io;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use fsops::{Dir, Kind, Stat};
+use fsops::{Dir, Kind, LONGEST_TICK, Stat};
 
-/// The longest tick: Linux with 100 ticks per second.
-const LONGEST_TICK: Duration = Duration::from_millis(10);
 /// Maximum number of times to read the metadata of one name, because other programs may keep replacing the file.
 const MAX_CHECKS: usize = 3;
 
@@ -94,9 +92,9 @@ fn ns(duration: Duration) -> i64 {
 mod tests {
     use std::fs;
 
-    use super::{BirthClock, Identity, LONGEST_TICK, now_ns, ns};
+    use super::{BirthClock, Identity, now_ns, ns};
     use crate::engine::fixture::{Fixture, entry, plain};
-    use fsops::Dir;
+    use fsops::{Dir, LONGEST_TICK};
     use testkit::TreeBuilder;
 
     #[test]

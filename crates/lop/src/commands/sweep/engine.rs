@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
-use fsops::{Dir, FileKey};
+use fsops::{Dir, FileKey, LONGEST_TICK};
 use runtime::Progress;
 use sweep::bindings::{Bindings, Context};
 use sweep::preview::{Match, Preview, Request};
@@ -39,9 +39,6 @@ pub(super) struct Engine<'a> {
     avoid: HashSet<FileKey>,
     now_ns: i64,
 }
-
-/// The longest tick of the clock from which file systems take timestamps.
-const LONGEST_TICK: Duration = Duration::from_millis(10);
 
 impl<'a> Engine<'a> {
     pub(super) fn new(
