@@ -78,7 +78,16 @@ impl AsRef<Path> for TempTree {
 impl Drop for TempTree {
     #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
     fn drop(&mut self) {
-        if let Err(e) = remove_tree(&self.path) {
+        let mut removed = remove_tree(&self.path);
+        // A process that a test started in the background may still create files.
+        for _ in 0..20 {
+            if !matches!(&removed, Err(e) if e.kind() == std::io::ErrorKind::DirectoryNotEmpty) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            removed = remove_tree(&self.path);
+        }
+        if let Err(e) = removed {
             eprintln!("testkit: {} was left behind: {e}", self.path.display());
         }
     }
