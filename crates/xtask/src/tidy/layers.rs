@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 13] = [
+const LAYERS: [(&str, u8); 16] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
@@ -17,7 +17,10 @@ const LAYERS: [(&str, u8); 13] = [
     ("sweep", 3),
     ("dupes", 4),
     ("purge", 4),
+    ("review", 4),
+    ("space", 4),
     ("mirror", 5),
+    ("serve", 5),
     ("lop", 6),
 ];
 

@@ -1,0 +1,1 @@
+//! Serves the pages on which duplicates are reviewed and acted on.
