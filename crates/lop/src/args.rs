@@ -13,6 +13,7 @@ mod mirror;
 mod purge;
 mod rules;
 mod scan;
+mod serve;
 mod storage;
 mod sweep;
 pub(crate) mod tips;
@@ -33,6 +34,7 @@ pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
+pub(crate) use serve::ServeArgs;
 pub(crate) use storage::StorageArgs;
 pub(crate) use sweep::SweepArgs;
 
@@ -162,6 +164,7 @@ pub(crate) enum Command {
     Mirror(MirrorArgs),
     Purge(PurgeArgs),
     Sweep(SweepArgs),
+    Serve(ServeArgs),
     /// Show what the catalog contains: paths, disks, runs
     ///
     /// Shows what was scanned and when, which disks hold the files and whether they are mounted, and the size of the

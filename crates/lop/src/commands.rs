@@ -17,6 +17,7 @@ mod refresh;
 mod report;
 mod scan;
 mod separate;
+mod serve;
 mod status;
 mod sweep;
 mod undo;
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::MirrorServer => mirror::serve(settings),
         Command::Purge(args) => purge::run(&args, settings),
         Command::Sweep(args) => sweep::run(&args, settings),
+        Command::Serve(args) => serve::run(&args, settings),
         Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),
         Command::Validate(args) => validate::run(&args, settings),

@@ -1,0 +1,71 @@
+//! The arguments of `lop serve`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use clap::Args;
+
+/// Review duplicates in a browser, and act on them
+///
+/// Starts a web server and prints its address. The page shows the groups in the catalog and the space of each folder,
+/// remembers which files you decide to keep, and shows the whole plan before anything changes. The address contains a
+/// token; nobody can read anything without it. By default, only programs on this machine can connect, and the server
+/// changes no files.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop serve --open              Look at the catalog in a browser
+  lop serve --allow-actions     Also act on duplicates from the browser
+  lop serve --listen 0.0.0.0:8420 --qr
+                                Review from a phone in the same network
+  ssh -L 8420:localhost:8420 nas lop serve
+                                Review on another host, over ssh")]
+pub(crate) struct ServeArgs {
+    /// Listen on this address
+    ///
+    /// A port alone means this machine only. The address 0.0.0.0 accepts connections from the network. Port 0 takes any
+    /// free port.
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8420", value_parser = address)]
+    pub(crate) listen: SocketAddr,
+
+    /// Allow runs that change files to be started from the browser
+    #[arg(long)]
+    pub(crate) allow_actions: bool,
+
+    /// Accept requests for this host name, for example behind a proxy
+    #[arg(long, value_name = "NAME")]
+    pub(crate) allow_host: Vec<String>,
+
+    /// Open the page in a browser on this machine
+    #[arg(long)]
+    pub(crate) open: bool,
+
+    /// Print the address as a QR code
+    #[arg(long)]
+    pub(crate) qr: bool,
+}
+
+/// Parses an address. A port alone is a port of this machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
+    if let Ok(port) = text.trim_start_matches(':').parse() {
+        return Ok(SocketAddr::new(local, port));
+    }
+    let text = text.replacen("localhost:", "127.0.0.1:", 1);
+    text.parse().map_err(|_| "expected a port, or an address such as 127.0.0.1:8420".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::address;
+
+    #[test]
+    fn a_port_alone_is_local() {
+        for text in ["8420", ":8420", "localhost:8420", "127.0.0.1:8420"] {
+            assert_eq!(address(text), Ok(([127, 0, 0, 1], 8420).into()), "{text}");
+        }
+        assert_eq!(address("[::1]:1").map(|a| a.to_string()), Ok("[::1]:1".into()));
+        for text in ["", "nas:80", "1.2.3.4", "99999"] {
+            assert!(address(text).is_err(), "{text}");
+        }
+    }
+}

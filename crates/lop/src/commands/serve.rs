@@ -1,0 +1,110 @@
+//! `lop serve`: serves the pages for reviewing duplicates until a signal arrives.
+
+use std::io::Write;
+use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use qrcode::QrCode;
+use qrcode::render::unicode::Dense1x2;
+use serde::Serialize;
+use serve::{Options, Server, Stopper};
+
+use crate::args::ServeArgs;
+use crate::error::CommandError;
+use crate::exit::Exit;
+use crate::monitor::interrupt;
+use crate::output::formats::document;
+use crate::output::stdout;
+use crate::settings::{Settings, Verbosity};
+
+/// Interval at which lop checks whether a signal has arrived.
+const CHECK_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Runs the command. A signal ends it normally.
+pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, CommandError> {
+    let catalog = settings.catalog()?;
+    let program = std::env::current_exe()
+        .map_err(|e| CommandError::failed("cannot find the program itself").because(e))?;
+    let server = Server::bind(Options {
+        catalog,
+        listen: args.listen,
+        hosts: args.allow_host.clone(),
+        allow_actions: args.allow_actions,
+        program,
+    })?;
+    interrupt::arm().map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
+    let url = server.url_at(reachable(server.address()));
+    announce(&url, args, settings)?;
+    if args.open {
+        open_browser(&url, settings);
+    }
+    let stopper = server.stopper();
+    std::thread::spawn(move || wait_for_signal(&stopper));
+    server.run()?;
+    interrupt::disarm();
+    Ok(Exit::Done)
+}
+
+#[derive(Serialize)]
+struct Announcement<'a> {
+    url: &'a str,
+}
+
+fn announce(url: &str, args: &ServeArgs, settings: &Settings) -> Result<(), CommandError> {
+    stdout::print(|out| {
+        if settings.json {
+            writeln!(out, "{}", document(&Announcement { url }))?;
+        } else {
+            writeln!(out, "{url}")?;
+            if args.qr {
+                let code = QrCode::new(url).map_err(std::io::Error::other)?;
+                writeln!(out, "{}", code.render::<Dense1x2>().build())?;
+            }
+        }
+        out.flush()
+    })?;
+    if settings.verbosity != Verbosity::Quiet && !settings.json {
+        if !args.listen.ip().is_loopback() {
+            settings.note("the connection is not encrypted: use this address only in a network that you trust");
+        }
+        settings.note("press Ctrl-C to stop");
+    }
+    Ok(())
+}
+
+/// Returns the address that other machines can use, if the server listens on all addresses.
+fn reachable(address: SocketAddr) -> SocketAddr {
+    if !address.ip().is_unspecified() {
+        return address;
+    }
+    // Connecting a UDP socket sends nothing. The kernel chooses the address that it would send from. The destination
+    // is reserved for documentation (RFC 5737).
+    let chosen = UdpSocket::bind("0.0.0.0:0").and_then(|socket| {
+        socket.connect("192.0.2.1:9")?;
+        socket.local_addr()
+    });
+    let ip = chosen.map_or(IpAddr::from([127, 0, 0, 1]), |chosen| chosen.ip());
+    SocketAddr::new(ip, address.port())
+}
+
+fn open_browser(url: &str, settings: &Settings) {
+    let mut command = Command::new("xdg-open");
+    command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Err(error) = command.spawn() {
+        settings.complain(format!("cannot open a browser with xdg-open: {error}").as_bytes());
+    }
+}
+
+fn wait_for_signal(stopper: &Stopper) {
+    while interrupt::caught().is_none() {
+        std::thread::sleep(CHECK_INTERVAL);
+    }
+    stopper.stop();
+}
+
+impl From<serve::Error> for CommandError {
+    fn from(error: serve::Error) -> CommandError {
+        CommandError::failed(error.to_string())
+    }
+}

@@ -1,0 +1,87 @@
+//! What all handlers share: the options, the jobs, and a helper for slow work.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use catalog::Catalog;
+
+use crate::error::PageError;
+use crate::server::Options;
+
+/// The shared state of a server.
+#[derive(Debug)]
+pub(crate) struct App {
+    options: Options,
+    csrf: String,
+}
+
+impl App {
+    pub(crate) fn new(options: Options, csrf: String) -> App {
+        App { options, csrf }
+    }
+
+    /// Returns the secret that pages send with every change.
+    pub(crate) fn csrf(&self) -> &str {
+        &self.csrf
+    }
+
+    /// Returns the path of the catalog.
+    pub(crate) fn catalog_path(&self) -> &Path {
+        &self.options.catalog
+    }
+
+    /// Opens the catalog for queries.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn catalog(&self) -> Result<Catalog, PageError> {
+        Ok(Catalog::open(self.catalog_path())?)
+    }
+
+    /// Returns the folder with the journals of runs.
+    pub(crate) fn runs_dir(&self) -> PathBuf {
+        Catalog::runs_dir(self.catalog_path())
+    }
+
+    /// Fails unless the server may start runs that change files.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server is read-only.
+    pub(crate) fn check_actions(&self) -> Result<(), PageError> {
+        if self.options.allow_actions {
+            return Ok(());
+        }
+        let advice = "Start it with --allow-actions to change files from the browser.";
+        Err(PageError::forbidden("This server is read-only", advice))
+    }
+
+    /// Returns whether the server may start runs that change files.
+    pub(crate) fn allows_actions(&self) -> bool {
+        self.options.allow_actions
+    }
+
+    /// Runs slow work, such as queries and reading files, on another thread.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `work` fails.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `work` panics. The gate turns the panic into an error page.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        self: &Arc<App>,
+        work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        let app = Arc::clone(self);
+        match tokio::task::spawn_blocking(move || work(&app)).await {
+            Ok(done) => done,
+            Err(panic) => std::panic::resume_unwind(panic.into_panic()),
+        }
+    }
+
+    /// Ends running jobs when the server stops.
+    pub(crate) fn shut_down(&self) {}
+}

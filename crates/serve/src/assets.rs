@@ -1,0 +1,44 @@
+//! The style sheet, the scripts and the icon, embedded in the program.
+//!
+//! The path of an asset contains a hash of its bytes, so browsers may keep it forever. The modules
+//! import each other by relative paths, so all of them are below one hash: the hash of all assets.
+
+use std::sync::LazyLock;
+
+use axum::extract::Path;
+use axum::http::StatusCode;
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use axum::response::{IntoResponse, Response};
+
+/// Name, media type and bytes of each asset.
+const ASSETS: [(&str, &str, &[u8]); 3] = [
+    ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
+    ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
+    ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
+];
+
+/// Hash of all assets (FNV-1a). It only has to differ between versions.
+static VERSION: LazyLock<String> = LazyLock::new(|| {
+    let bytes = ASSETS.iter().flat_map(|(_, _, bytes)| bytes.iter());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+});
+
+/// Returns the path of an asset.
+pub(crate) fn path(name: &str) -> String {
+    format!("/assets/{}/{name}", *VERSION)
+}
+
+/// Answers a request for an asset. Old versions are answered with the current one, because a page that
+/// was loaded before an update may still ask for them.
+pub(crate) async fn get(Path((_version, name)): Path<(String, String)>) -> Response {
+    match ASSETS.iter().find(|(known, ..)| *known == name) {
+        Some((_, media_type, bytes)) => {
+            let forever = "private, max-age=31536000, immutable";
+            ([(CONTENT_TYPE, *media_type), (CACHE_CONTROL, forever)], *bytes).into_response()
+        }
+        None => StatusCode::NOT_FOUND.into_response(),
+    }
+}

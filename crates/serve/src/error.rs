@@ -1,0 +1,106 @@
+//! The reasons why the server cannot start, and the pages that report a failed request.
+
+use std::io;
+use std::net::SocketAddr;
+
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+
+use crate::layout::bare_page;
+
+/// The reason why the server cannot start or had to end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The address cannot be used.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The system has no random numbers for the token.
+    #[error("cannot make a token: {0}")]
+    Token(#[from] getrandom::Error),
+    /// The threads of the server cannot be started.
+    #[error("cannot start the server: {0}")]
+    Start(io::Error),
+}
+
+/// The reason why a request failed, as the user reads it.
+#[derive(Debug)]
+pub(crate) struct PageError {
+    status: StatusCode,
+    text: String,
+    advice: &'static str,
+}
+
+impl PageError {
+    /// The request itself is wrong. `text` says why.
+    pub(crate) fn bad_request(text: impl Into<String>) -> PageError {
+        PageError { status: StatusCode::BAD_REQUEST, text: text.into(), advice: "" }
+    }
+
+    /// The thing that was asked for does not exist.
+    pub(crate) fn not_found(text: impl Into<String>) -> PageError {
+        PageError { status: StatusCode::NOT_FOUND, text: text.into(), advice: "" }
+    }
+
+    /// The request does not fit the current state, for example because another tab was faster.
+    pub(crate) fn conflict(text: impl Into<String>, advice: &'static str) -> PageError {
+        PageError { status: StatusCode::CONFLICT, text: text.into(), advice }
+    }
+
+    /// The server may not do this.
+    pub(crate) fn forbidden(text: impl Into<String>, advice: &'static str) -> PageError {
+        PageError { status: StatusCode::FORBIDDEN, text: text.into(), advice }
+    }
+
+    /// The server failed.
+    pub(crate) fn failed(error: &dyn std::error::Error) -> PageError {
+        let (mut text, mut cause) = (error.to_string(), error.source());
+        while let Some(error) = cause {
+            let more = error.to_string();
+            if !text.contains(&more) {
+                text = format!("{text}: {more}");
+            }
+            cause = error.source();
+        }
+        PageError { status: StatusCode::INTERNAL_SERVER_ERROR, text, advice: "" }
+    }
+
+    /// Returns the response for a script: a JSON object with `error` and `advice`.
+    pub(crate) fn into_json(self) -> Response {
+        let body = serde_json::json!({ "error": self.text, "advice": self.advice });
+        (self.status, axum::Json(body)).into_response()
+    }
+}
+
+impl From<catalog::Error> for PageError {
+    fn from(error: catalog::Error) -> PageError {
+        let advice = match error {
+            catalog::Error::Missing(_) => "Start a scan to create it.",
+            catalog::Error::TooOld { .. } => "A scan brings it up to date.",
+            _ => "",
+        };
+        PageError { advice, ..PageError::failed(&error) }
+    }
+}
+
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        let page = bare_page(
+            title,
+            &html! {
+                h1 { (title) }
+                p { (self.text) }
+                @if !self.advice.is_empty() { p { (self.advice) } }
+                p { a href="/" { "Start page" } }
+            },
+        );
+        (self.status, page).into_response()
+    }
+}

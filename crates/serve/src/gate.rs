@@ -1,0 +1,279 @@
+//! The gate that every request passes first: it checks the host, the token and the origin, and adds
+//! the security headers to every response.
+//!
+//! The order matters. A request with a foreign host learns nothing, a request without the token learns
+//! only that a token is needed, and a change is made only after all checks.
+
+mod host;
+mod token;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, HeaderName, HeaderValue, LOCATION,
+    ORIGIN, SET_COOKIE,
+};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use maud::html;
+
+pub(crate) use self::host::Hosts;
+pub(crate) use self::token::Secret;
+use crate::layout::bare_page;
+
+/// The header with the secret that only pages of this server know.
+pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-lop-csrf");
+
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Delay before a wrong token is answered. Guessing 256 bits is hopeless anyway.
+const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(250);
+
+/// Headers of every response. The policy allows scripts, styles, pictures and requests of this server
+/// only. `same-origin` as the referrer policy keeps the `Origin` header of requests intact.
+const HEADERS: [(&str, &str); 8] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; \
+         connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+    ("cache-control", "no-store"),
+];
+
+/// The secrets and hosts of a server.
+#[derive(Debug)]
+pub(crate) struct Gate {
+    hosts: Hosts,
+    /// The secret in the address that the user opens.
+    token: Secret,
+    /// The secret in the cookie of a browser that had the token.
+    session: Secret,
+    /// The secret that pages send with every change.
+    csrf: Secret,
+    cookie: String,
+}
+
+impl Gate {
+    /// Makes new secrets. `port` is part of the cookie's name, because browsers send cookies to all
+    /// ports of a host.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system has no random numbers.
+    pub(crate) fn new(hosts: Hosts, port: u16) -> Result<Gate, getrandom::Error> {
+        Ok(Gate {
+            hosts,
+            token: Secret::random()?,
+            session: Secret::random()?,
+            csrf: Secret::random()?,
+            cookie: format!("lop-{port}"),
+        })
+    }
+
+    /// Returns the token of the address that the user opens.
+    pub(crate) fn token(&self) -> &str {
+        self.token.digits()
+    }
+
+    /// Returns the secret that pages send in [`CSRF_HEADER`].
+    pub(crate) fn csrf(&self) -> &str {
+        self.csrf.digits()
+    }
+
+    fn admits(&self, request: &Request) -> Result<(), Refused> {
+        let headers = request.headers();
+        let host = one(headers, &HOST).filter(|host| self.hosts.contain(host));
+        let host = host.ok_or(Refused::Host)?;
+        if let Some(token) = query_token(request) {
+            return Err(if self.token.is(&token) && *request.method() == Method::GET {
+                Refused::Redirect(path_without_token(request))
+            } else {
+                Refused::WrongToken
+            });
+        }
+        let bearer = one(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+        match bearer {
+            // A browser never sends this header by itself, so the request comes from a program.
+            Some(token) if self.token.is(token) => return Ok(()),
+            Some(_) => return Err(Refused::WrongToken),
+            None => {}
+        }
+        if !self.has_cookie(headers) {
+            return Err(Refused::NoToken);
+        }
+        if one(headers, &SEC_FETCH_SITE).is_some_and(|site| !matches!(site, "same-origin" | "none"))
+        {
+            return Err(Refused::Origin);
+        }
+        match *request.method() {
+            Method::GET | Method::HEAD => Ok(()),
+            Method::POST => self.admits_change(headers, host),
+            _ => Err(Refused::Method),
+        }
+    }
+
+    fn admits_change(&self, headers: &HeaderMap, host: &str) -> Result<(), Refused> {
+        let is_own = |origin: &str| {
+            let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
+            rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
+        };
+        let has_origin = headers.contains_key(ORIGIN);
+        if has_origin && !one(headers, &ORIGIN).is_some_and(is_own) {
+            return Err(Refused::Origin);
+        }
+        if !has_origin && !headers.contains_key(SEC_FETCH_SITE) {
+            return Err(Refused::Origin);
+        }
+        if !one(headers, &CSRF_HEADER).is_some_and(|secret| self.csrf.is(secret)) {
+            return Err(Refused::Csrf);
+        }
+        let kind = one(headers, &CONTENT_TYPE).unwrap_or_default();
+        let is_json = kind.split(';').next().is_some_and(|kind| kind.trim() == "application/json");
+        if is_json { Ok(()) } else { Err(Refused::ContentType) }
+    }
+
+    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+        let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| {
+            let (name, value) = pair.trim().split_once('=')?;
+            (name == self.cookie).then_some(value)
+        });
+        pairs.any(|value| self.session.is(value))
+    }
+
+    fn redirect(&self, to: &str) -> Response {
+        let cookie =
+            format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.session.digits());
+        (StatusCode::SEE_OTHER, [(LOCATION, to.to_owned()), (SET_COOKIE, cookie)]).into_response()
+    }
+}
+
+/// The reason why a request does not reach its handler.
+#[derive(Debug, PartialEq, Eq)]
+enum Refused {
+    /// The host is not this server's.
+    Host,
+    /// The token was right. The browser gets the cookie and is sent to this path.
+    Redirect(String),
+    WrongToken,
+    NoToken,
+    /// The request comes from a page of another server.
+    Origin,
+    Csrf,
+    ContentType,
+    Method,
+}
+
+/// Passes a request on if the gate admits it. Adds the security headers to every response.
+pub(crate) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    let mut response = match gate.admits(&request) {
+        Ok(()) => handle(request, next).await,
+        Err(refused) => refuse(&gate, refused).await,
+    };
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        let is_own_policy = name == CACHE_CONTROL.as_str() || name == "content-security-policy";
+        if !(is_own_policy && headers.contains_key(name)) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+    }
+    response
+}
+
+/// Runs the handler as a task of its own, so that a panic in it ends only this request.
+async fn handle(request: Request, next: Next) -> Response {
+    let handled = tokio::spawn(async { Ok::<_, Infallible>(next.run(request).await) }).await;
+    match handled {
+        Ok(Ok(response)) => response,
+        Err(_panicked) => message(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "Something went wrong on this page",
+            "The server is still running, and no file was changed by this request. Reload the page to try again.",
+        ),
+    }
+}
+
+async fn refuse(gate: &Gate, refused: Refused) -> Response {
+    match refused {
+        Refused::Redirect(to) => gate.redirect(&to),
+        Refused::Host => message(
+            StatusCode::MISDIRECTED_REQUEST,
+            "This name does not belong to lop",
+            "Open the address that lop serve printed. To use another name, start lop with --allow-host NAME.",
+        ),
+        Refused::WrongToken => {
+            tokio::time::sleep(WRONG_TOKEN_DELAY).await;
+            message(
+                StatusCode::FORBIDDEN,
+                "Wrong token",
+                "Open the address that lop serve printed when it started. Each start has a new token.",
+            )
+        }
+        Refused::NoToken => message(
+            StatusCode::UNAUTHORIZED,
+            "This page needs a token",
+            "Open the address that lop serve printed, with everything behind ?token=.",
+        ),
+        Refused::Origin => message(
+            StatusCode::FORBIDDEN,
+            "This request came from another site",
+            "Open the page itself and try again.",
+        ),
+        Refused::Csrf => message(
+            StatusCode::FORBIDDEN,
+            "This page is older than the server",
+            "lop serve was started again. Reload the page.",
+        ),
+        Refused::ContentType => message(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "Changes are sent as JSON",
+            "Set the content type application/json.",
+        ),
+        Refused::Method => message(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "Method not allowed",
+            "This server answers GET, HEAD and POST.",
+        ),
+    }
+}
+
+fn message(status: StatusCode, title: &str, advice: &str) -> Response {
+    let page = bare_page(title, &html! { h1 { (title) } p { (advice) } });
+    (status, page).into_response()
+}
+
+/// Returns the value of a header that occurs exactly once and is ASCII text.
+fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+    let mut values = headers.get_all(name).iter();
+    let value = values.next()?;
+    if values.next().is_some() { None } else { value.to_str().ok() }
+}
+
+/// Returns the token in the query of the address.
+fn query_token(request: &Request) -> Option<String> {
+    let pairs = request.uri().query()?.split('&');
+    pairs.filter_map(|pair| pair.strip_prefix("token=")).next().map(str::to_owned)
+}
+
+/// Returns the path and query of the address without the token. The path starts with exactly one
+/// slash, because browsers take `//name` for another host.
+fn path_without_token(request: &Request) -> String {
+    let uri = request.uri();
+    let rest = uri.query().unwrap_or_default().split('&');
+    let rest: Vec<&str> = rest.filter(|pair| !pair.starts_with("token=")).collect();
+    let path = format!("/{}", uri.path().trim_start_matches(['/', '\\']));
+    if rest.is_empty() { path } else { format!("{path}?{}", rest.join("&")) }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,144 @@
+//! The frame of every page, and parts that several pages use.
+//!
+//! File names come from the disk and can contain anything. They are shown only through [`name`].
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::app::App;
+use crate::assets;
+
+/// The pages in the navigation: title, path and access key.
+const PAGES: [(&str, &str); 8] = [
+    ("Start", "/"),
+    ("Groups", "/groups"),
+    ("Same folders", "/same-folders"),
+    ("Folders", "/folders"),
+    ("Space", "/space"),
+    ("Plan", "/plan"),
+    ("Runs", "/runs"),
+    ("Quarantine", "/quarantine"),
+];
+
+/// Returns a page with navigation. `path` is the path of the page in [`PAGES`].
+pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, Some(app)))
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                header {
+                    a.brand href="/" { img src=(assets::path("icon.svg")) alt="" width="24" height="24"; "lop" }
+                    nav aria-label="Pages" {
+                        @for (name, to) in PAGES {
+                            a href=(to) aria-current=[(to == path).then_some("page")] { (name) }
+                        }
+                    }
+                    @if !app.allows_actions() {
+                        span.badge title="Start lop serve with --allow-actions to change files from here" { "read-only" }
+                    }
+                    button #help type="button" aria-keyshortcuts="?" { "Keys" }
+                }
+                main #main tabindex="-1" { (main) }
+                div #live role="status" aria-live="polite" {}
+                div #alert role="alert" {}
+            }
+        }
+    }
+}
+
+/// Returns a page without navigation, for errors. It needs no secret and no state.
+pub(crate) fn bare_page(title: &str, main: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" { (head(title, None)) body.bare { main { (main) } } }
+    }
+}
+
+fn head(title: &str, app: Option<&App>) -> Markup {
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta name="color-scheme" content="light dark";
+            title { (title) " – lop" }
+            @if let Some(app) = app {
+                meta name="lop-csrf" content=(app.csrf());
+                link rel="icon" href=(assets::path("icon.svg"));
+                link rel="stylesheet" href=(assets::path("app.css"));
+                script type="module" src=(assets::path("app.js")) {}
+            }
+        }
+    }
+}
+
+/// Returns a file name or a path for display. Bytes that are not UTF-8, control characters and
+/// characters that change the direction of text are shown as escapes in `<span class=esc>`.
+pub(crate) fn name(bytes: &[u8]) -> Markup {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            match letter {
+                '<' => out.push_str("&lt;"),
+                '>' => out.push_str("&gt;"),
+                '&' => out.push_str("&amp;"),
+                '"' => out.push_str("&quot;"),
+                '\'' => out.push_str("&#39;"),
+                letter if is_confusing(letter) => {
+                    out.push_str(&format!(
+                        "<span class=\"esc\">{}</span>",
+                        letter.escape_default()
+                    ));
+                }
+                letter => out.push(letter),
+            }
+        }
+        for byte in chunk.invalid() {
+            out.push_str(&format!("<span class=\"esc\">\\x{byte:02x}</span>"));
+        }
+    }
+    html! { bdi { (PreEscaped(out)) } }
+}
+
+/// Returns the same text as [`name`], for attributes and scripts.
+pub(crate) fn plain_name(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for letter in chunk.valid().chars() {
+            if is_confusing(letter) {
+                out.extend(letter.escape_default())
+            } else {
+                out.push(letter)
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
+    }
+    out
+}
+
+/// Returns whether a character is invisible, breaks lines or changes the direction of text.
+fn is_confusing(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{name, plain_name};
+
+    #[test]
+    fn a_hostile_name_cannot_leave_its_element() {
+        let shown = name(b"<script>alert(\"1\")</script>&'").into_string();
+        assert_eq!(shown, "<bdi>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;</bdi>");
+    }
+
+    #[test]
+    fn invisible_characters_and_other_bytes_are_shown_as_escapes() {
+        assert_eq!(plain_name(b"a\n\xff\xe2\x80\xaegpj.exe"), "a\\n\\xff\\u{202e}gpj.exe");
+        assert_eq!(
+            name(b"\xff\x1b").into_string(),
+            "<bdi><span class=\"esc\">\\xff</span><span class=\"esc\">\\u{1b}</span></bdi>"
+        );
+        assert_eq!(plain_name("Größe 日本".as_bytes()), "Größe 日本");
+    }
+}

@@ -1,0 +1,20 @@
+//! The pages, one module each, and their routes.
+
+mod start;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+
+use crate::app::App;
+use crate::assets;
+use crate::error::PageError;
+
+/// Returns the routes of all pages.
+pub(crate) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/assets/{version}/{name}", get(assets::get))
+        .merge(start::routes())
+        .fallback(async || PageError::not_found("This page does not exist"))
+}

@@ -1,0 +1,168 @@
+//! The socket, the connections and their limits.
+//!
+//! One thread accepts and answers all requests; handlers hand slow work to a pool of threads. A client
+//! that sends its headers slowly is dropped, and at most [`MAX_CONNECTIONS`] are open at a time, so a
+//! hostile client in the network cannot exhaust memory or descriptors.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::runtime::Builder;
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+use crate::app::App;
+use crate::error::Error;
+use crate::gate::{Gate, Hosts, pass};
+use crate::pages;
+
+/// Maximum number of open connections. A browser opens six.
+const MAX_CONNECTIONS: usize = 256;
+
+/// Maximum time that a client may take to send the head of a request. Also the time that an idle
+/// connection stays open.
+const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Maximum size of the head of a request, in bytes.
+const MAX_HEAD: usize = 32 * 1024;
+
+/// Maximum number of threads for slow work: one for the page that is looked at, others for files that
+/// are read from slow disks.
+const BLOCKING_THREADS: usize = 8;
+
+/// Time that open requests have to finish when the server stops.
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// What to serve, and to whom.
+#[derive(Debug)]
+pub struct Options {
+    /// The catalog.
+    pub catalog: PathBuf,
+    /// The address to listen on. Port 0 takes any free port.
+    pub listen: SocketAddr,
+    /// Further host names by which browsers may reach the server.
+    pub hosts: Vec<String>,
+    /// True if runs that change files may be started.
+    pub allow_actions: bool,
+    /// The lop program, which does the work on files.
+    pub program: PathBuf,
+}
+
+/// A server that listens.
+#[derive(Debug)]
+pub struct Server {
+    listener: TcpListener,
+    address: SocketAddr,
+    gate: Arc<Gate>,
+    app: Arc<App>,
+    stop: Stopper,
+}
+
+/// Stops a server.
+#[derive(Clone, Debug, Default)]
+pub struct Stopper(Arc<Notify>);
+
+impl Stopper {
+    /// Asks the server to finish the open requests and end.
+    pub fn stop(&self) {
+        self.0.notify_one();
+    }
+}
+
+impl Server {
+    /// Starts to listen. Connections wait until [`Server::run`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the address cannot be used or the system has no random numbers.
+    pub fn bind(options: Options) -> Result<Server, Error> {
+        let address = options.listen;
+        let failed = |source| Error::Listen { address, source };
+        let listener = TcpListener::bind(address).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let hosts = Hosts::new(address.ip(), &options.hosts);
+        let gate = Arc::new(Gate::new(hosts, address.port())?);
+        let app = Arc::new(App::new(options, gate.csrf().to_owned()));
+        Ok(Server { listener, address, gate, app, stop: Stopper::default() })
+    }
+
+    /// Returns the address that the server listens on.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Returns the URL that the user opens, with the token. `address` is the one that the user can
+    /// reach; it differs from [`Server::address`] if the server listens on all addresses.
+    pub fn url_at(&self, address: SocketAddr) -> String {
+        format!("http://{address}/?token={}", self.gate.token())
+    }
+
+    /// Returns a handle that stops the server.
+    pub fn stopper(&self) -> Stopper {
+        self.stop.clone()
+    }
+
+    /// Answers requests until the server is stopped. Running jobs are interrupted then; a run that was
+    /// interrupted keeps its journal and can be undone.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the threads of the server cannot be started.
+    pub fn run(self) -> Result<(), Error> {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = runtime.enable_all().max_blocking_threads(BLOCKING_THREADS).build();
+        let runtime = runtime.map_err(Error::Start)?;
+        let Server { listener, gate, app, stop, .. } = self;
+        let router = router(gate, Arc::clone(&app));
+        let served = runtime.block_on(async {
+            let listener = tokio::net::TcpListener::from_std(listener)?;
+            tokio::select! {
+                never = accept(&listener, router) => never,
+                () = stop.0.notified() => Ok(()),
+            }
+        });
+        runtime.shutdown_timeout(STOP_TIMEOUT);
+        app.shut_down();
+        served.map_err(Error::Start)
+    }
+}
+
+/// Returns all routes, behind the gate.
+pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
+    pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
+}
+
+async fn accept(listener: &tokio::net::TcpListener, router: Router) -> io::Result<()> {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
+        match listener.accept().await {
+            Ok((socket, _)) => {
+                // Small responses should not wait for more data.
+                let _as_it_is = socket.set_nodelay(true);
+                tokio::spawn(serve_connection(socket, router.clone(), place));
+            }
+            // The connection was closed before it was accepted, or the process has no descriptors left.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn serve_connection(
+    socket: tokio::net::TcpStream,
+    router: Router,
+    _place: OwnedSemaphorePermit,
+) {
+    let service = TowerToHyperService::new(router);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
+    // An error means that the client went away or does not speak HTTP. Both concern only the client.
+    let _ended = http.serve_connection(TokioIo::new(socket), service).await;
+}
