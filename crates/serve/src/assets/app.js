@@ -1,0 +1,16 @@
+// Starts the shortcuts, and the module of the page, which the page names in <div data-module="...">.
+
+import { alertUser } from "./http.js";
+import { listen, onKey } from "./keys.js";
+
+const modules = {};
+
+const part = document.querySelector("[data-module]");
+const go = (path) => () => location.assign(path);
+onKey("p", "Go to the plan", go("/plan"));
+onKey("u", "Go to the runs, to undo", go("/runs"));
+listen();
+if (part) {
+  const load = modules[part.dataset.module];
+  load?.().then((module) => module.start(part)).catch((error) => alertUser(error.message));
+}

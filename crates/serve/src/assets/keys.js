@@ -1,0 +1,60 @@
+// Keyboard shortcuts, and the overlay that lists them. Shortcuts are off while a field or a dialog has the focus, and
+// with Ctrl, Alt or Meta.
+
+const shortcuts = new Map();
+
+/** Registers a shortcut: the key as in KeyboardEvent.key, what it does, and the function. */
+export function onKey(keys, description, action) {
+  const shortcut = { keys: [keys].flat(), description, action };
+  for (const key of shortcut.keys) shortcuts.set(key, shortcut);
+}
+
+const names = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→", " ": "Space" };
+
+function isTyping(target) {
+  return target.closest?.("input, textarea, select, [contenteditable], dialog");
+}
+
+/** Starts to listen, and fills the button in the header. */
+export function listen() {
+  onKey("?", "Show the keys of this page", showHelp);
+  document.getElementById("help")?.addEventListener("click", showHelp);
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    // Space and Enter belong to a button or link that has the focus.
+    if ((event.key === " " || event.key === "Enter") && event.target.closest?.("button, a, summary")) return;
+    const shortcut = shortcuts.get(event.key);
+    if (!shortcut) return;
+    event.preventDefault();
+    shortcut.action(event);
+  });
+}
+
+function showHelp() {
+  document.getElementById("keys")?.remove();
+  const dialog = document.createElement("dialog");
+  dialog.id = "keys";
+  dialog.setAttribute("aria-labelledby", "keys-title");
+  const title = document.createElement("h2");
+  title.id = "keys-title";
+  title.textContent = "Keys of this page";
+  const list = document.createElement("dl");
+  for (const { keys, description } of new Set(shortcuts.values())) {
+    const term = document.createElement("dt");
+    for (const key of keys) {
+      const cap = document.createElement("kbd");
+      cap.textContent = names[key] ?? key;
+      term.append(cap, " ");
+    }
+    const text = document.createElement("dd");
+    text.textContent = description;
+    list.append(term, text);
+  }
+  const close = document.createElement("button");
+  close.textContent = "Close";
+  close.addEventListener("click", () => dialog.close());
+  dialog.append(title, list, document.createElement("br"), close);
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}

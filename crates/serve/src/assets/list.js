@@ -1,0 +1,171 @@
+// A list of any number of rows of one height, of which only the visible part is in the document.
+//
+// Rows come from the server in chunks of HTML. A browser limits the height of an element, so a list that would be
+// higher than MAX_HEIGHT is scaled: the scrollbar stays true to the whole list.
+
+import { alertUser } from "./http.js";
+
+const CHUNK = 50;
+const MAX_HEIGHT = 8_000_000;
+const MAX_LOADING = 3;
+const MAX_CHUNKS = 8;
+
+export class List {
+  /**
+   * `box` is the scrolling element (role grid). `load(from, count, signal)` returns the HTML of rows. `choose(rank, row)`
+   * is called when the active row changes.
+   */
+  constructor(box, { load, choose }) {
+    Object.assign(this, { box, load, choose, count: 0, active: -1, chunks: new Map(), loading: new Map() });
+    this.rowHeight = parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 44;
+    this.spacer = box.querySelector(".spacer");
+    box.addEventListener("scroll", () => this.schedule(), { passive: true });
+    new ResizeObserver(() => this.schedule()).observe(box);
+    box.addEventListener("click", (event) => {
+      const row = event.target.closest(".row");
+      if (row && !event.target.closest("button, a")) this.activate(Number(row.dataset.rank), true);
+    });
+  }
+
+  /** Shows `count` rows, from the top unless `keep` is set. */
+  reset(count, keep = false) {
+    this.count = count;
+    for (const controller of this.loading.values()) controller.abort();
+    this.loading.clear();
+    for (const chunk of this.chunks.values()) chunk.remove();
+    this.chunks.clear();
+    this.box.setAttribute("aria-rowcount", count);
+    this.full = count * this.rowHeight;
+    this.spacer.style.height = `${Math.min(this.full, MAX_HEIGHT)}px`;
+    if (!keep) this.box.scrollTop = 0;
+    this.active = keep ? Math.min(this.active, count - 1) : -1;
+    this.render();
+  }
+
+  schedule() {
+    this.frame ??= requestAnimationFrame(() => {
+      this.frame = undefined;
+      this.render();
+    });
+  }
+
+  /** Pixels of the whole list above the visible part. */
+  offset() {
+    const seen = this.box.clientHeight;
+    const range = Math.min(this.full, MAX_HEIGHT) - seen;
+    return range <= 0 ? 0 : (this.box.scrollTop / range) * (this.full - seen);
+  }
+
+  render() {
+    const top = this.offset();
+    const first = Math.max(0, Math.floor(top / this.rowHeight / CHUNK));
+    const last = Math.min(Math.ceil(this.count / CHUNK) - 1, Math.floor((top + this.box.clientHeight) / this.rowHeight / CHUNK));
+    for (let at = first; at <= last; at++) if (!this.chunks.has(at)) this.add(at);
+    for (const [at, chunk] of this.chunks) {
+      if (at < first - 1 || at > last + 1) {
+        if (this.chunks.size > MAX_CHUNKS || this.loading.has(at)) this.drop(at, chunk);
+      }
+      chunk.style.transform = `translateY(${this.box.scrollTop - top + at * CHUNK * this.rowHeight}px)`;
+    }
+  }
+
+  drop(at, chunk) {
+    this.loading.get(at)?.abort();
+    this.loading.delete(at);
+    chunk.remove();
+    this.chunks.delete(at);
+  }
+
+  add(at) {
+    const chunk = document.createElement("div");
+    chunk.className = "chunk loading";
+    chunk.setAttribute("role", "rowgroup");
+    const rows = Math.min(CHUNK, this.count - at * CHUNK);
+    chunk.style.height = `${rows * this.rowHeight}px`;
+    this.chunks.set(at, chunk);
+    this.box.append(chunk);
+    if (this.loading.size < MAX_LOADING) this.fetch(at, chunk, rows);
+  }
+
+  async fetch(at, chunk, rows) {
+    const controller = new AbortController();
+    this.loading.set(at, controller);
+    try {
+      chunk.innerHTML = await this.load(at * CHUNK, rows, controller.signal);
+      chunk.classList.remove("loading");
+      this.mark();
+    } catch (error) {
+      if (error.name !== "AbortError" && this.chunks.get(at) === chunk) {
+        this.drop(at, chunk);
+        alertUser(error.message);
+      }
+    }
+    if (this.loading.get(at) === controller) this.loading.delete(at);
+    for (const [next, waiting] of this.chunks) {
+      if (this.loading.size >= MAX_LOADING) break;
+      if (waiting.classList.contains("loading") && !this.loading.has(next)) {
+        this.fetch(next, waiting, Math.min(CHUNK, this.count - next * CHUNK));
+      }
+    }
+  }
+
+  /** Loads the visible rows again, after a decision. */
+  refresh() {
+    for (const [at, chunk] of this.chunks) {
+      const rows = Math.min(CHUNK, this.count - at * CHUNK);
+      this.loading.get(at)?.abort();
+      this.loading.delete(at);
+      this.fetch(at, chunk, rows);
+    }
+  }
+
+  row(rank) {
+    return this.box.querySelector(`.row[data-rank="${rank}"]`);
+  }
+
+  mark() {
+    this.box.querySelectorAll(".row.active").forEach((row) => {
+      row.classList.remove("active");
+      row.removeAttribute("aria-selected");
+    });
+    const row = this.row(this.active);
+    if (!row) return;
+    row.classList.add("active");
+    row.setAttribute("aria-selected", "true");
+    row.id ||= `row-${this.active}`;
+    this.box.setAttribute("aria-activedescendant", row.id);
+    if (this.waiting) {
+      this.waiting = false;
+      this.choose(this.active, row);
+    }
+  }
+
+  /** Makes a row the active one, and scrolls to it. */
+  activate(rank, isClick = false) {
+    if (!this.count) return;
+    this.active = Math.max(0, Math.min(rank, this.count - 1));
+    if (!isClick) this.reveal(this.active);
+    this.waiting = true;
+    this.mark();
+  }
+
+  reveal(rank) {
+    const top = rank * this.rowHeight;
+    const [from, seen] = [this.offset(), this.box.clientHeight];
+    let to = from;
+    if (top < from) to = top;
+    else if (top + this.rowHeight > from + seen) to = top + this.rowHeight - seen;
+    if (to === from) return;
+    const range = Math.min(this.full, MAX_HEIGHT) - seen;
+    this.box.scrollTop = this.full > MAX_HEIGHT ? (to / (this.full - seen)) * range : to;
+    this.render();
+  }
+
+  move(by) {
+    this.activate(this.active < 0 ? 0 : this.active + by);
+  }
+
+  pageSize() {
+    return Math.max(1, Math.floor(this.box.clientHeight / this.rowHeight) - 1);
+  }
+}
