@@ -197,7 +197,7 @@ fn slow_and_broken_clients_do_not_stop_the_server() {
     let lop = scanned();
     let server = Server::start(&lop, &[]);
     let connect = || TcpStream::connect(server.address).expect("connects");
-    let mut slow: Vec<TcpStream> = (0..200).map(|_| connect()).collect();
+    let mut slow: Vec<TcpStream> = (0..1000).map(|_| connect()).collect();
     for (at, socket) in slow.iter_mut().enumerate() {
         let beginning: &[u8] = match at % 4 {
             0 => b"GET / HT",
