@@ -17,6 +17,7 @@ mod opening;
 mod questions;
 mod roots;
 mod sandbox;
+mod sizes;
 mod space;
 mod synthetic;
 mod unreachable;
