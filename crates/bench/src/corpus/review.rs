@@ -234,7 +234,7 @@ mod tests {
         let counts = review(50_000, 1.0, SEED).counts();
         assert_eq!((counts.names, counts.groups), (50_000, 6_000));
         assert!((37_000..41_000).contains(&counts.in_groups), "{counts}");
-        assert!((4_000..6_000).contains(&counts.dirs), "{counts}");
+        assert!((8_000..9_000).contains(&counts.dirs), "{counts}");
     }
 
     #[test]
