@@ -77,7 +77,7 @@ enum DecisionState {
 pub struct FilterError {
     /// The term at fault as typed. If it is too long, its beginning.
     pub term: String,
-    /// What is wrong with it, and what is allowed.
+    /// The mistake, and the texts that are allowed.
     pub reason: String,
 }
 
