@@ -98,7 +98,9 @@ impl FolderSets {
             first += row.groups;
             ordered.push(Row { folders: std::mem::take(&mut row.folders), ..*row });
         }
-        set_of.iter_mut().for_each(|set| *set = renumbered[*set as usize]);
+        for set in &mut set_of {
+            *set = renumbered[*set as usize];
+        }
         let mut next: Vec<u32> = ordered.iter().map(|row| row.first).collect();
         let mut groups = vec![0; set_of.len()];
         for (at, &set) in (0u32..).zip(&set_of) {
