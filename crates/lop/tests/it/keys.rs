@@ -30,8 +30,8 @@ const RARE: &[&str] = &[
     "seconds_left",
 ];
 
-/// Commands that do not print JSON.
-const WITHOUT: &[&str] = &["completions", "man"];
+/// Commands that do not print JSON, and a server, which does not end by itself.
+const WITHOUT: &[&str] = &["completions", "man", "serve"];
 
 /// The keys of all documents, and the commands that printed them.
 #[derive(Default)]
