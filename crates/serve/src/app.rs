@@ -1,23 +1,33 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
+pub(crate) mod listings;
+pub(crate) mod reviews;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::Catalog;
+use review::{Decider, Review};
 
+use self::reviews::{Loaded, Reviews};
 use crate::error::PageError;
 use crate::server::Options;
+
+/// Time after which groups that no page needs are dropped. One million files take 70 MB.
+const IDLE: Duration = Duration::from_secs(5 * 60);
 
 /// The shared state of a server.
 #[derive(Debug)]
 pub(crate) struct App {
     options: Options,
     csrf: String,
+    reviews: Reviews,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { options, csrf }
+        App { options, csrf, reviews: Reviews::new() }
     }
 
     /// Returns the secret that pages send with every change.
@@ -37,6 +47,44 @@ impl App {
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn catalog(&self) -> Result<Catalog, PageError> {
         Ok(Catalog::open(self.catalog_path())?)
+    }
+
+    /// Calls `work` with the groups and decisions. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be loaded or `work` fails.
+    pub(crate) fn review<T>(
+        &self,
+        work: impl FnOnce(Loaded<'_>) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.reviews.read(self.catalog_path(), work)
+    }
+
+    /// Calls `work` to change decisions about groups that have the numbers of `revision`. `work`
+    /// returns the number of its commits.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `revision` is not the current one or `work` fails.
+    pub(crate) fn change<T>(
+        &self,
+        revision: u64,
+        work: impl FnOnce(&mut Review, &Decider) -> Result<(T, u32), PageError>,
+    ) -> Result<T, PageError> {
+        self.reviews.change(self.catalog_path(), revision, work)
+    }
+
+    /// Loads the groups before a page asks for them. A catalog that cannot be loaded is reported by
+    /// the page.
+    pub(crate) fn load_ahead(&self) {
+        drop(self.review(|_| Ok(())));
+    }
+
+    /// Frees memory that idle servers do not need.
+    pub(crate) fn tidy_up(&self) {
+        self.reviews.drop_if_idle(IDLE);
     }
 
     /// Returns the folder with the journals of runs.

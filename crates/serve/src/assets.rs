@@ -11,12 +11,20 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 7] = [
+const ASSETS: [(&str, &str, &[u8]); 11] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
+    (
+        "folder-sets.js",
+        "text/javascript; charset=utf-8",
+        include_bytes!("assets/folder-sets.js"),
+    ),
+    ("groups.js", "text/javascript; charset=utf-8", include_bytes!("assets/groups.js")),
     ("http.js", "text/javascript; charset=utf-8", include_bytes!("assets/http.js")),
     ("keys.js", "text/javascript; charset=utf-8", include_bytes!("assets/keys.js")),
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
+    ("review.js", "text/javascript; charset=utf-8", include_bytes!("assets/review.js")),
+    ("rules.js", "text/javascript; charset=utf-8", include_bytes!("assets/rules.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];
