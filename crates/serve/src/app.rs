@@ -1,5 +1,6 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
+mod door;
 pub(crate) mod listings;
 pub(crate) mod reviews;
 
@@ -7,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use catalog::Catalog;
-use review::{Decider, Review};
+use catalog::{Catalog, Decider};
+use review::Review;
 
+use self::door::CatalogDoor;
 use self::reviews::{Loaded, Reviews};
 use crate::error::PageError;
 use crate::server::Options;
@@ -22,12 +24,13 @@ const IDLE: Duration = Duration::from_secs(5 * 60);
 pub(crate) struct App {
     options: Options,
     csrf: String,
+    door: CatalogDoor,
     reviews: Reviews,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { options, csrf, reviews: Reviews::new() }
+        App { door: CatalogDoor::new(&options.catalog), options, csrf, reviews: Reviews::new() }
     }
 
     /// Returns the secret that pages send with every change.
@@ -40,13 +43,38 @@ impl App {
         &self.options.catalog
     }
 
-    /// Opens the catalog for queries.
+    /// Passes the open catalog to `ask`. Only one thread uses the catalog at a time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read, or if `ask` fails.
+    pub(crate) fn with_catalog<T>(
+        &self,
+        ask: impl FnOnce(&Catalog) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.with_decider(|decider| ask(decider.catalog()))
+    }
+
+    /// Like [`App::with_catalog`], for changing decisions.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read, or if `change` fails.
+    pub(crate) fn with_decider<T>(
+        &self,
+        change: impl FnOnce(&Decider) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.door.with(change)
+    }
+
+    /// Returns a number that changes whenever another process has changed the catalog. Decisions of this
+    /// server do not change it.
     ///
     /// # Errors
     ///
     /// Fails if the catalog does not exist or cannot be read.
-    pub(crate) fn catalog(&self) -> Result<Catalog, PageError> {
-        Ok(Catalog::open(self.catalog_path())?)
+    pub(crate) fn catalog_version(&self) -> Result<u64, PageError> {
+        self.door.version()
     }
 
     /// Calls `work` with the groups and decisions. Loading them may take seconds, so call this in
@@ -59,21 +87,20 @@ impl App {
         &self,
         work: impl FnOnce(Loaded<'_>) -> Result<T, PageError>,
     ) -> Result<T, PageError> {
-        self.reviews.read(self.catalog_path(), work)
+        self.reviews.read(&self.door, work)
     }
 
-    /// Calls `work` to change decisions about groups that have the numbers of `revision`. `work`
-    /// returns the number of its commits.
+    /// Calls `work` to change decisions about groups that have the numbers of `revision`.
     ///
     /// # Errors
     ///
     /// Fails if `revision` is not the current one or `work` fails.
-    pub(crate) fn change<T>(
+    pub(crate) fn change(
         &self,
         revision: u64,
-        work: impl FnOnce(&mut Review, &Decider) -> Result<(T, u32), PageError>,
-    ) -> Result<T, PageError> {
-        self.reviews.change(self.catalog_path(), revision, work)
+        work: impl FnOnce(&mut Review, &Decider) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        self.reviews.change(&self.door, revision, work)
     }
 
     /// Loads the groups before a page asks for them. A catalog that cannot be loaded is reported by

@@ -4,14 +4,14 @@
 //! Pages name groups and sets of folders by numbers that are valid for one *revision*. A change that
 //! names another revision MUST be refused, because it could be about other files.
 
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant, SystemTime};
 
-use catalog::{Catalog, Stamp};
-use review::{Decider, Review};
+use catalog::Decider;
+use review::Review;
 
+use crate::app::door::CatalogDoor;
 use crate::app::listings::{Listing, Listings, Wanted};
 use crate::error::PageError;
 
@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 3;
 
 /// The groups and decisions of a catalog, if they are in memory.
 #[derive(Debug)]
-pub(crate) struct Reviews {
+pub(super) struct Reviews {
     state: RwLock<State>,
     listings: Mutex<Listings>,
     /// Time of the last use, in milliseconds since `start`.
@@ -32,8 +32,8 @@ pub(crate) struct Reviews {
 struct State {
     /// Changes when the numbers of groups may have changed.
     revision: u64,
-    /// The state of the catalog that `revision` stands for.
-    stamp: Option<Stamp>,
+    /// The version of the catalog that `revision` stands for, from [`CatalogDoor::version`].
+    version: Option<u64>,
     review: Option<Review>,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Loaded<'a> {
 }
 
 impl Reviews {
-    pub(crate) fn new() -> Reviews {
+    pub(super) fn new() -> Reviews {
         Reviews {
             state: RwLock::default(),
             listings: Mutex::default(),
@@ -55,21 +55,21 @@ impl Reviews {
         }
     }
 
-    /// Calls `work` with the groups of the catalog at `path`, and loads them first if necessary.
+    /// Calls `work` with the groups, and loads them first if necessary.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be loaded or `work` fails.
-    pub(crate) fn read<T>(
+    pub(super) fn read<T>(
         &self,
-        path: &Path,
+        door: &CatalogDoor,
         work: impl FnOnce(Loaded<'_>) -> Result<T, PageError>,
     ) -> Result<T, PageError> {
         let mut attempt = 0;
         loop {
-            let stamp = Stamp::read(path)?;
+            let version = door.version()?;
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-            let is_good = state.stamp == Some(stamp) || attempt >= ATTEMPTS;
+            let is_good = state.version == Some(version) || attempt >= ATTEMPTS;
             if let Some(review) = state.review.as_ref().filter(|_| is_good) {
                 self.touch();
                 let State { revision, .. } = *state;
@@ -77,41 +77,32 @@ impl Reviews {
             }
             drop(state);
             attempt += 1;
-            self.load(&mut self.write(), path)?;
+            self.load(&mut self.write(), door)?;
         }
     }
 
-    /// Calls `work` to change decisions. `work` returns the number of its commits.
+    /// Calls `work` to change decisions.
     ///
     /// # Errors
     ///
     /// Fails if `revision` is not the current one, if the catalog cannot be loaded, or if `work`
     /// fails.
-    pub(crate) fn change<T>(
+    pub(super) fn change(
         &self,
-        path: &Path,
+        door: &CatalogDoor,
         revision: u64,
-        work: impl FnOnce(&mut Review, &Decider) -> Result<(T, u32), PageError>,
-    ) -> Result<T, PageError> {
+        work: impl FnOnce(&mut Review, &Decider) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
         let mut state = self.write();
-        self.load(&mut state, path)?;
-        let before = state.stamp;
+        self.load(&mut state, door)?;
         let current = state.revision;
-        let Some(review) = state.review.as_mut().filter(|_| current == revision) else {
-            return Err(stale());
-        };
-        let (done, commits) = work(review, &Decider::open(path)?)?;
-        // If another process has committed too, the stamps differ and the groups are loaded again.
-        let expected = before.map(|stamp| stamp.after(commits));
-        if Stamp::read(path).ok() == expected {
-            state.stamp = expected;
-        }
-        Ok(done)
+        let review = state.review.as_mut().filter(|_| current == revision).ok_or_else(stale)?;
+        door.with(|decider| work(review, decider))
     }
 
     /// Drops the groups if no page has needed them for this time. The revision stays the same if the
     /// catalog does.
-    pub(crate) fn drop_if_idle(&self, idle: Duration) {
+    pub(super) fn drop_if_idle(&self, idle: Duration) {
         let used = Duration::from_millis(self.used.load(Relaxed));
         // Groups that are locked are in use.
         if self.start.elapsed().saturating_sub(used) >= idle
@@ -136,29 +127,29 @@ impl Reviews {
             // A change of decisions panicked halfway, so the groups have to be loaded again.
             self.state.clear_poison();
             let mut state = poisoned.into_inner();
-            (state.review, state.stamp) = (None, None);
+            (state.review, state.version) = (None, None);
             state
         })
     }
 
     /// Loads the groups unless they are in memory and the catalog has not changed since.
-    fn load(&self, state: &mut State, path: &Path) -> Result<(), PageError> {
-        let stamp = Stamp::read(path)?;
-        if state.review.is_some() && state.stamp == Some(stamp) {
+    fn load(&self, state: &mut State, door: &CatalogDoor) -> Result<(), PageError> {
+        let version = door.version()?;
+        if state.review.is_some() && state.version == Some(version) {
             return Ok(());
         }
         // The old groups are dropped first, so that memory does not hold both.
         state.review = None;
-        if state.stamp != Some(stamp) {
-            state.stamp = None;
+        if state.version != Some(version) {
+            state.version = None;
             self.listings().clear();
         }
-        // If the catalog changes from here on, its stamp differs and the next request loads it again.
-        let review = Review::load(&Catalog::open(path)?, now_ns())?;
-        if state.stamp.is_none() {
+        // If the catalog changes from here on, its version differs and the next request loads it again.
+        let review = door.with(|decider| Ok(Review::load(decider.catalog(), now_ns())?))?;
+        if state.version.is_none() {
             state.revision += 1;
         }
-        (state.review, state.stamp) = (Some(review), Some(stamp));
+        (state.review, state.version) = (Some(review), Some(version));
         self.touch();
         Ok(())
     }

@@ -89,11 +89,10 @@ async fn decide(
                     let like = like(review, &body.choice);
                     review.decide(decider, scope, choice, now_ms()).map_err(explain)?;
                     // The group follows the decision about its folders from now on.
-                    let is_withdrawn = match like {
-                        Some(id) => review.withdraw(decider, id)?,
-                        None => false,
-                    };
-                    Ok(((), 1 + u32::from(is_withdrawn)))
+                    if let Some(id) = like {
+                        review.withdraw(decider, id)?;
+                    }
+                    Ok(())
                 })?;
                 state(app, body.view)
             })
@@ -112,12 +111,12 @@ async fn withdraw(
         Ok(Json(body)) => {
             app.blocking(move |app| {
                 app.change(body.revision, |review, decider| {
-                    let removed = match body.id {
-                        Some(id) => u64::from(review.withdraw(decider, id)?),
-                        None if body.all => review.clear(decider)?,
+                    match body.id {
+                        Some(id) => drop(review.withdraw(decider, id)?),
+                        None if body.all => drop(review.clear(decider)?),
                         None => return Err(PageError::bad_request("No decision was named")),
-                    };
-                    Ok(((), u32::from(removed > 0)))
+                    }
+                    Ok(())
                 })?;
                 state(app, body.view)
             })

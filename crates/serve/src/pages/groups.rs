@@ -13,7 +13,6 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use catalog::Catalog;
 use maud::{Markup, html};
 use review::{Filter, Sort};
 use serde::Deserialize;
@@ -150,8 +149,8 @@ fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
 
 /// Returns the answer to a request for a listing if the catalog cannot be read.
 pub(super) fn without_catalog(app: &App) -> Option<Value> {
-    let error = Catalog::open(app.catalog_path()).err()?;
-    let shown = no_catalog(&error).into_string();
+    let error = app.catalog_version().err()?;
+    let shown = no_catalog(&error, !app.catalog_path().exists()).into_string();
     Some(json!({ "view": 0, "revision": 0, "count": 0, "totals": "", "said": "", "empty": shown }))
 }
 

@@ -151,21 +151,12 @@ pub(super) fn empty(review: &Review, is_filtered: bool) -> Markup {
 }
 
 /// Returns what a page shows if the catalog cannot be loaded.
-pub(super) fn no_catalog(error: &catalog::Error) -> Markup {
-    let (title, advice) = match error {
-        catalog::Error::Missing(_) => {
-            ("Nothing has been scanned yet", "Choose the folders in which lop looks for duplicates.")
-        }
-        catalog::Error::TooOld { .. } => (
-            "The catalog is from an earlier version",
-            "A scan of the same folders brings it up to date, and is much faster than the first one.",
-        ),
-        _ => ("The catalog cannot be read", "Other pages of lop may say more."),
-    };
+pub(super) fn no_catalog(error: &PageError, is_missing: bool) -> Markup {
+    let title = if is_missing { "Nothing has been scanned yet" } else { "The catalog cannot be used" };
     html! {
         h2 { (title) }
-        p { (advice) }
-        p.dim { (name(PageError::failed(error).text().as_bytes())) }
+        @if is_missing { p { "Choose the folders in which lop looks for duplicates." } }
+        @else { p { (name(error.text().as_bytes())) ". " (error.advice()) } }
         a.button.primary href="/" { "Start a scan" }
     }
 }
