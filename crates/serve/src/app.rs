@@ -77,6 +77,11 @@ impl App {
         self.door.version()
     }
 
+    /// Returns why the catalog cannot be used. Does not wait for queries of other pages.
+    pub(crate) fn catalog_problem(&self) -> Option<PageError> {
+        self.door.version_if_free().err()
+    }
+
     /// Calls `work` with the groups and decisions. Loading them may take seconds, so call this in
     /// [`App::blocking`].
     ///
@@ -112,6 +117,12 @@ impl App {
     /// Frees memory that idle servers do not need.
     pub(crate) fn tidy_up(&self) {
         self.reviews.drop_if_idle(IDLE);
+    }
+
+    /// Drops the groups, as if no page had needed them for a while.
+    #[cfg(test)]
+    pub(crate) fn drop_groups(&self) {
+        self.reviews.drop_if_idle(Duration::ZERO);
     }
 
     /// Returns the folder with the journals of runs.

@@ -4,6 +4,8 @@ mod decide;
 mod dialogs;
 mod groups;
 mod review_parts;
+#[cfg(test)]
+mod review_tests;
 mod same_folders;
 mod start;
 

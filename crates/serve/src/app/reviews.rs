@@ -67,10 +67,13 @@ impl Reviews {
     ) -> Result<T, PageError> {
         let mut attempt = 0;
         loop {
-            let version = door.version()?;
+            // A page does not wait for the queries of other pages, such as a load of the whole catalog.
+            let version = door.version_if_free()?;
             let state = self.state.read().unwrap_or_else(PoisonError::into_inner);
-            let is_good = state.version == Some(version) || attempt >= ATTEMPTS;
-            if let Some(review) = state.review.as_ref().filter(|_| is_good) {
+            let is_current = version.is_none() || version == state.version;
+            if let Some(review) =
+                state.review.as_ref().filter(|_| is_current || attempt >= ATTEMPTS)
+            {
                 self.touch();
                 let State { revision, .. } = *state;
                 return work(Loaded { review, revision, listings: &self.listings });

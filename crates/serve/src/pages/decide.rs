@@ -59,7 +59,10 @@ enum Wish {
     /// These files of the group stay.
     Files(Vec<u32>),
     /// The fates of these files of the group change.
-    Change { keep: Vec<u32>, remove: Vec<u32> },
+    Change {
+        keep: Vec<u32>,
+        remove: Vec<u32>,
+    },
     /// The same as for this group, which is one of the set.
     Like(i64),
 }
@@ -245,8 +248,10 @@ fn like_choice(review: &Review, number: i64, set: u32) -> Result<Choice, PageErr
     };
     let (kept, removed) = (with(true), with(false));
     if !kept.is_disjoint(&removed) {
-        return Err(PageError::bad_request("Some folder has both a file to keep and one to remove")
-            .with_advice("Decide about the other groups by rules instead."));
+        return Err(PageError::bad_request(
+            "Some folder has both a file to keep and one to remove",
+        )
+        .with_advice("Decide about the other groups by rules instead."));
     }
     folder_choice(review, set, &kept.into_iter().collect::<Vec<u32>>())
 }

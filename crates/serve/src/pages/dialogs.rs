@@ -25,9 +25,7 @@ use crate::quantity::{count, counted, files, size, time};
 const MOST_DECISIONS: usize = 500;
 
 pub(super) fn routes() -> Router<Arc<App>> {
-    Router::new()
-        .route("/review/preview", get(preview))
-        .route("/review/decisions", get(decisions))
+    Router::new().route("/review/preview", get(preview)).route("/review/decisions", get(decisions))
 }
 
 /// Rules for the groups of a listing or of a set of folders.

@@ -149,7 +149,7 @@ fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
 
 /// Returns the answer to a request for a listing if the catalog cannot be read.
 pub(super) fn without_catalog(app: &App) -> Option<Value> {
-    let error = app.catalog_version().err()?;
+    let error = app.catalog_problem()?;
     let shown = no_catalog(&error, !app.catalog_path().exists()).into_string();
     Some(json!({ "view": 0, "revision": 0, "count": 0, "totals": "", "said": "", "empty": shown }))
 }

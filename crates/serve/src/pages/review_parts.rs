@@ -81,7 +81,9 @@ pub(super) fn outcome(settlement: &Settlement) -> Markup {
     use review::Fate;
     match settlement {
         Settlement::Undecided => html! { b { "Undecided." } " All files stay." },
-        Settlement::Left { .. } => html! { b { "Left." } " All files stay, and later plans skip them." },
+        Settlement::Left { .. } => {
+            html! { b { "Left." } " All files stay, and later plans skip them." }
+        }
         Settlement::Void { reason, .. } => html! {
             b.warn { "Cannot be settled: " } (name(reason.to_string().as_bytes())) ". All files stay."
         },
@@ -152,7 +154,8 @@ pub(super) fn empty(review: &Review, is_filtered: bool) -> Markup {
 
 /// Returns what a page shows if the catalog cannot be loaded.
 pub(super) fn no_catalog(error: &PageError, is_missing: bool) -> Markup {
-    let title = if is_missing { "Nothing has been scanned yet" } else { "The catalog cannot be used" };
+    let title =
+        if is_missing { "Nothing has been scanned yet" } else { "The catalog cannot be used" };
     html! {
         h2 { (title) }
         @if is_missing { p { "Choose the folders in which lop looks for duplicates." } }

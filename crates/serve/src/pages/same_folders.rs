@@ -20,8 +20,8 @@ use crate::app::reviews::Loaded;
 use crate::error::PageError;
 use crate::layout::{name, page};
 use crate::pages::dialogs;
-use crate::pages::groups::{Range, answer, without_catalog};
 use crate::pages::groups::MOST_ROWS;
+use crate::pages::groups::{Range, answer, without_catalog};
 use crate::pages::review_parts::{empty, split, summary};
 use crate::quantity::{count, counted, size};
 
@@ -93,9 +93,7 @@ fn matching(review: &Review, text: &str) -> Vec<u32> {
         return all.collect();
     }
     let text = text.to_ascii_lowercase().into_bytes();
-    let has = |path: &[u8]| {
-        path.windows(text.len()).any(|part| part.eq_ignore_ascii_case(&text))
-    };
+    let has = |path: &[u8]| path.windows(text.len()).any(|part| part.eq_ignore_ascii_case(&text));
     let set = |set| review.sets().set(review.index(), set);
     all.filter(|&at| set(at).folders.iter().any(|folder| has(&folder.path))).collect()
 }

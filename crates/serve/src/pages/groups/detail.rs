@@ -57,9 +57,9 @@ fn facts(group: &Group, members: &[Member]) -> Markup {
 fn deciding<'r>(review: &'r Review, settlement: &Settlement) -> Option<&'r Decision> {
     match settlement {
         Settlement::Undecided => None,
-        Settlement::Left { by }
-        | Settlement::Decided { by, .. }
-        | Settlement::Void { by, .. } => review.decisions().get(*by),
+        Settlement::Left { by } | Settlement::Decided { by, .. } | Settlement::Void { by, .. } => {
+            review.decisions().get(*by)
+        }
     }
 }
 

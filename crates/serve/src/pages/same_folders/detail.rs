@@ -62,7 +62,7 @@ fn folders(folders: &[Folder], has_several: bool) -> Markup {
                 } }
                 tbody {
                     @for (ordinal, folder) in folders.iter().take(MOST_FOLDERS).enumerate() {
-                        (row(ordinal, folder, has_several))
+                        (row(ordinal, folder, has_several, contains_another(folder, folders)))
                     }
                 }
             }
@@ -74,13 +74,23 @@ fn folders(folders: &[Folder], has_several: bool) -> Markup {
     }
 }
 
-fn row(ordinal: usize, folder: &Folder, has_several: bool) -> Markup {
+/// Returns whether another folder of the set is below this one.
+fn contains_another(folder: &Folder, folders: &[Folder]) -> bool {
+    let below = |path: &[u8]| {
+        let rest = path.strip_prefix(folder.path.as_slice());
+        rest.is_some_and(|rest| rest.starts_with(b"/") || (!rest.is_empty() && folder.path == b"/"))
+    };
+    folders.iter().any(|other| below(&other.path))
+}
+
+fn row(ordinal: usize, folder: &Folder, has_several: bool, has_other: bool) -> Markup {
     let label = plain_name(&folder.path);
     let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
     html! {
         tr data-ordinal=(ordinal) {
             td.file {
                 label { input type="checkbox" data-folder=(ordinal) aria-label={ "Keep " (label) }; (name(&folder.path)) }
+                @if has_other { span.where { "without the other folders of this set" } }
             }
             td.num { (count(folder.files)) }
             td.num { (size(folder.bytes)) }
