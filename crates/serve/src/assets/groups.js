@@ -18,7 +18,7 @@ async function check(detail, page, id, signal) {
       live.classList.toggle("warn", warn);
       if (owner !== undefined) detail.querySelector(`[data-owner="${ordinal}"]`).textContent = owner;
       const names = detail.querySelector(`[data-names="${ordinal}"]`);
-      if (links !== undefined && String(links) !== names.textContent) names.append(` of ${links}`);
+      if (links > 1) names.textContent = `${names.dataset.count} of ${links} names`;
     });
   } catch {
     // The details stay useful without this.

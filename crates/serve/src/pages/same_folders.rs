@@ -122,13 +122,15 @@ fn row(loaded: Loaded<'_>, at: u32, rank: usize) -> Markup {
             span role="gridcell" {
                 @match set.folders.as_slice() {
                     [] => {}
-                    [only] => { (name(&only.path)) span.where { "copies in one folder" } }
-                    [first, second] => { (name(&first.path)) span.where { (name(&second.path)) } }
+                    [only] => { span.path { (name(&only.path)) } span.where { "copies in one folder" } }
+                    [first, second] => {
+                        span.path { (name(&first.path)) } span.where { span.path { (name(&second.path)) } }
+                    }
                     [first, second, others @ ..] => {
-                        (name(&first.path))
+                        span.path { (name(&first.path)) }
                         span.where {
-                            span { (name(&second.path)) }
-                            span.few { " and " (count(others.len() as u64)) " more" }
+                            span.path { (name(&second.path)) }
+                            span.few { "and " (count(others.len() as u64)) " more" }
                         }
                     }
                 }

@@ -105,24 +105,11 @@ fn table(members: &[Member], settlement: &Settlement) -> Markup {
     let names = names(members);
     let hidden = members.len().saturating_sub(MOST_FILES);
     html! {
-        div.scroll {
-            table.files aria-label="Files of this group" {
-                thead {
-                    tr {
-                        th scope="col" { "Fate" }
-                        th scope="col" { "File" }
-                        th scope="col" { "Modified" }
-                        th.optional scope="col" { "Owner" }
-                        th.optional scope="col" title="Names of this file in the group, and all names on its disk" {
-                            "Names"
-                        }
-                        th scope="col" { span.hidden-label { "Choice" } }
-                    }
-                }
-                tbody {
-                    @for (ordinal, member) in members.iter().take(MOST_FILES).enumerate() {
-                        (file(ordinal, member, fate(settlement, ordinal), names[&key(ordinal, member)]))
-                    }
+        table.files aria-label="Files of this group" {
+            thead.hidden-label { tr { th scope="col" { "Choice" } th scope="col" { "File" } } }
+            tbody {
+                @for (ordinal, member) in members.iter().take(MOST_FILES).enumerate() {
+                    (file(ordinal, member, fate(settlement, ordinal), names[&key(ordinal, member)]))
                 }
             }
         }
@@ -145,22 +132,23 @@ fn file(ordinal: usize, member: &Member, fate: Option<&Fate>, names: usize) -> M
     let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
     html! {
         tr data-ordinal=(ordinal) {
-            td { (toggle(ordinal, member, fate, &label)) }
-            td.file {
-                b { (name(member.name())) } span.where { (name(member.dir())) }
-                span.live data-live=(ordinal) {
-                    @if !member.condition.is_sound() { (member.condition) }
-                }
-            }
-            td.when { (time(member.mtime_ns.div_euclid(1_000_000))) }
-            td.optional.dim data-owner=(ordinal) {}
-            td.optional.num data-names=(ordinal) { (count(names as u64)) }
-            td.num {
+            td.choice {
+                (toggle(ordinal, member, fate, &label))
                 @if member.condition.is_sound() {
                     button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
                         aria-label={ "Keep only " (label) } {
                         "Only this" @if let Some(digit) = &digit { kbd { (digit) } }
                     }
+                }
+            }
+            td.file {
+                b { (name(member.name())) } span.where { (name(member.dir())) }
+                ul.facts {
+                    @if let Some(Fate::Keep(why)) = fate { li.keep { (name(reason_of(why).as_bytes())) } }
+                    li { (time(member.mtime_ns.div_euclid(1_000_000))) }
+                    li data-owner=(ordinal) {}
+                    li data-names=(ordinal) data-count=(names) { @if names > 1 { (count(names as u64)) " names" } }
+                    li data-live=(ordinal) { @if !member.condition.is_sound() { (member.condition) } }
                 }
             }
         }
@@ -169,19 +157,18 @@ fn file(ordinal: usize, member: &Member, fate: Option<&Fate>, names: usize) -> M
 
 fn toggle(ordinal: usize, member: &Member, fate: Option<&Fate>, label: &str) -> Markup {
     if !member.condition.is_sound() {
-        return html! { span.keep { "stays" } small.why { (member.condition) } };
+        return html! { span.fate { "stays" } };
     }
-    let (word, why, next) = match fate {
-        None => ("stays", None, "remove"),
-        Some(Fate::Keep(why)) => ("keep", Some(reason_of(why)), "remove"),
-        Some(Fate::Remove) => ("remove", None, "keep"),
+    let (word, next) = match fate {
+        None => ("stays", "remove"),
+        Some(Fate::Keep(_)) => ("keep", "remove"),
+        Some(Fate::Remove) => ("remove", "keep"),
     };
     html! {
         button.fate.keep[word == "keep"].remove[word == "remove"] type="button" data-act="toggle"
             data-ordinal=(ordinal) data-next=(next) aria-label={ (word) ": " (label) ". Press to " (next) "." } {
             (word)
         }
-        @if let Some(why) = why { small.why { (name(why.as_bytes())) } }
     }
 }
 

@@ -54,22 +54,47 @@ pub(super) fn detail(review: &Review, at: u32) -> Markup {
 fn folders(folders: &[Folder], has_several: bool) -> Markup {
     let hidden = folders.len().saturating_sub(MOST_FOLDERS);
     html! {
-        div.scroll {
-            table.files aria-label="Folders of this set" {
-                thead { tr {
-                    th scope="col" { "Folder" } th.num scope="col" { "Files" } th.num scope="col" { "Size" }
-                    th scope="col" { span.hidden-label { "Choice" } }
-                } }
-                tbody {
-                    @for (ordinal, folder) in folders.iter().take(MOST_FOLDERS).enumerate() {
-                        (row(ordinal, folder, has_several, contains_another(folder, folders)))
+        table.files aria-label="Folders of this set" {
+            thead { tr {
+                th scope="col" { "Folder" } th.num scope="col" { "Files" } th.num scope="col" { "Size" }
+            } }
+            tbody {
+                @for (ordinal, folder) in folders.iter().take(MOST_FOLDERS).enumerate() {
+                    tr data-ordinal=(ordinal) {
+                        td.file {
+                            (path(ordinal, folder, folders))
+                            @if has_several { (keep(ordinal, &plain_name(&folder.path))) }
+                        }
+                        td.num { (count(folder.files)) }
+                        td.num { (size(folder.bytes)) }
                     }
                 }
             }
         }
         @if hidden > 0 { p.dim { "and " (counted(hidden as u64, "more folder", "more folders")) } }
         @if folders.len() > 2 {
-            p { button type="button" data-act="several" { "Keep the files in the ticked folders" } }
+            p.bar { button type="button" data-act="several" { "Keep the files in the ticked folders" } }
+        }
+    }
+}
+
+fn path(ordinal: usize, folder: &Folder, folders: &[Folder]) -> Markup {
+    html! {
+        @if folders.len() > 2 {
+            label.tick { input type="checkbox" data-folder=(ordinal); (name(&folder.path)) }
+        } @else { (name(&folder.path)) }
+        @if contains_another(folder, folders) { span.where { "without the other folders of this set" } }
+    }
+}
+
+fn keep(ordinal: usize, label: &str) -> Markup {
+    let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
+    html! {
+        p.keep-folder {
+            button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
+                aria-label={ "Keep the files in " (label) } {
+                "Keep the files in this folder" @if let Some(digit) = &digit { kbd { (digit) } }
+            }
         }
     }
 }
@@ -83,29 +108,6 @@ fn contains_another(folder: &Folder, folders: &[Folder]) -> bool {
     folders.iter().any(|other| below(&other.path))
 }
 
-fn row(ordinal: usize, folder: &Folder, has_several: bool, has_other: bool) -> Markup {
-    let label = plain_name(&folder.path);
-    let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
-    html! {
-        tr data-ordinal=(ordinal) {
-            td.file {
-                label { input type="checkbox" data-folder=(ordinal) aria-label={ "Keep " (label) }; (name(&folder.path)) }
-                @if has_other { span.where { "without the other folders of this set" } }
-            }
-            td.num { (count(folder.files)) }
-            td.num { (size(folder.bytes)) }
-            td.num {
-                @if has_several {
-                    button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
-                        aria-label={ "Keep the files in " (label) } {
-                        "Keep the files in this folder" @if let Some(digit) = &digit { kbd { (digit) } }
-                    }
-                }
-            }
-        }
-    }
-}
-
 fn sample(review: &Review, set: u32) -> Markup {
     let groups = review.sets().groups_of(set);
     html! {
@@ -113,16 +115,17 @@ fn sample(review: &Review, set: u32) -> Markup {
             @if groups.len() > SAMPLE { "The " (SAMPLE) " largest of " (count(groups.len() as u64)) " groups" }
             @else { "Groups" }
         }
-        div.scroll {
-            table aria-label="Groups of this set" {
-                tbody {
-                    @for &at in groups.iter().take(SAMPLE) {
-                        @let path = review.index().first_path(at);
-                        tr {
-                            td.num { (size(review.index().group(at).reclaimable)) }
-                            td.file { b { (name(walk::split_path(&path).1)) } span.where { (outcome(&review.settlement(at))) } }
-                            td { (state(review, at)) }
+        table.files aria-label="Groups of this set" {
+            tbody {
+                @for &at in groups.iter().take(SAMPLE) {
+                    @let path = review.index().first_path(at);
+                    tr {
+                        td.num { (size(review.index().group(at).reclaimable)) }
+                        td.file {
+                            b { (name(walk::split_path(&path).1)) }
+                            span.where { (outcome(&review.settlement(at))) }
                         }
+                        td { (state(review, at)) }
                     }
                 }
             }
