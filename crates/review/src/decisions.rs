@@ -62,20 +62,24 @@ impl Decisions {
         filter.or_else(|| self.rules.get(&id)?.as_ref().err()).map(String::as_str)
     }
 
-    /// Adds a decision that has just been recorded. It must be later than all others.
+    /// Adds a decision that has just been recorded. Another process may have withdrawn decisions in
+    /// the meantime, so its id can be less than those of other decisions or equal to one of them.
     pub(crate) fn add(&mut self, decision: Decision) {
+        let id = decision.id;
         if let Some(&replaced) = self.by_scope.get(&decision.scope) {
             self.remove(replaced);
         }
-        let id = decision.id;
+        self.remove(id);
         if let Scope::Filter(text) = &decision.scope {
-            self.filters.push((id, filter(text)));
+            let at = self.filters.partition_point(|(other, _)| *other < id);
+            self.filters.insert(at, (id, filter(text)));
         }
         if let Choice::Rules(texts) = &decision.choice {
             self.rules.insert(id, rules(texts));
         }
         self.by_scope.insert(decision.scope.clone(), id);
-        self.list.push(decision);
+        let at = self.list.partition_point(|other| other.id < id);
+        self.list.insert(at, decision);
     }
 
     /// Removes a decision and returns it.

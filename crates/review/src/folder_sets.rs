@@ -150,6 +150,7 @@ impl FolderSets {
     }
 
     /// Returns the folder of each member of a group, as its position in [`FolderSet::folders`].
+    /// `index` must be the index that the sets were made of.
     ///
     /// # Panics
     ///

@@ -18,7 +18,7 @@
 //! | `settle`      | which files of a group stay                                                |
 //! | `settled`     | the states of all groups                                                   |
 //! | `view`        | the groups that match a filter, in order, and their totals                 |
-//! | `preview`     | what a decision would do                                                   |
+//! | `preview`     | what a decision would do, before it is recorded                            |
 //! | `review`      | all of these together                                                      |
 
 mod decisions;

@@ -144,6 +144,17 @@ impl Review {
         Ok(is_removed)
     }
 
+    /// Loads the decisions again, after another process may have changed them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged. Nothing has changed then.
+    pub fn reload_decisions(&mut self, catalog: &Catalog) -> Result<(), Error> {
+        self.decisions = Decisions::load(catalog)?;
+        self.settled = Settled::new(&self.index, &self.sets, &self.decisions);
+        Ok(())
+    }
+
     /// Removes all decisions. Returns their number.
     ///
     /// # Errors
