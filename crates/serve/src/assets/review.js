@@ -83,14 +83,15 @@ export class ReviewPage {
     history.replaceState(null, "", query.size ? `${this.path}?${query}` : this.path);
     try {
       const found = await getJson(`${this.path}/view?${query}`, controller.signal);
-      this.showError("");
-      this.filterText = filter;
-      this.show(found, keep);
+      this.showError(found.problem ?? "");
+      if (!found.problem) {
+        this.filterText = filter;
+        this.show(found, keep);
+      } else if (!this.view) this.totalsBox.textContent = "";
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!this.view) this.totalsBox.textContent = "";
-      if (error.status === 400) this.showError(error.message);
-      else alertUser(error.message);
+      alertUser(error.message);
     }
     this.listBox.removeAttribute("aria-busy");
   }

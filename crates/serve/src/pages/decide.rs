@@ -20,7 +20,7 @@ use serde_json::Value;
 use crate::app::App;
 use crate::error::PageError;
 use crate::pages::groups::{answer, no_group};
-use crate::pages::review_parts::summary;
+use crate::pages::review_parts::{by_rules, summary};
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/api/decide", post(decide)).route("/api/withdraw", post(withdraw))
@@ -158,7 +158,7 @@ fn scope(review: &Review, about: &About) -> Result<Scope, PageError> {
 fn choice(review: &Review, body: &Decide) -> Result<Choice, PageError> {
     match (&body.choice, &body.scope) {
         (Wish::Leave(_), _) => Ok(Choice::Leave),
-        (Wish::Rules(rules), _) => Ok(Choice::Rules(rules.clone())),
+        (Wish::Rules(rules), _) => by_rules(rules.clone()),
         (Wish::Folders(folders), About::Set(set)) => folder_choice(review, *set, folders),
         (Wish::Files(kept), About::Group(number)) => {
             files_choice(review, *number, kept.iter().copied().collect())

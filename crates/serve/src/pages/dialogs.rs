@@ -6,7 +6,7 @@ use axum::Router;
 use axum::extract::{Query, State};
 use axum::response::Response;
 use axum::routing::get;
-use catalog::{Choice, Scope};
+use catalog::Scope;
 use maud::{Markup, html};
 use review::{Decisions, Preview, Review};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ use crate::app::reviews::Loaded;
 use crate::error::PageError;
 use crate::layout::name;
 use crate::pages::groups::answer;
-use crate::pages::review_parts::{RULES, choice, scope};
+use crate::pages::review_parts::{RULES, by_rules, choice, scope};
 use crate::quantity::{count, counted, files, size, time};
 
 /// Number of decisions about filters and folders that are listed.
@@ -34,7 +34,7 @@ struct Proposal {
     revision: u64,
     view: Option<u64>,
     set: Option<u32>,
-    /// The rules, one per line. Without rules, the files are left.
+    /// The rules, one per line.
     #[serde(default)]
     rules: String,
 }
@@ -52,7 +52,7 @@ pub(super) fn rules() -> Markup {
             div.bar {
                 label.hidden-label for="rule-add" { "Rule to add" }
                 select #rule-add {
-                    @for (rule, meaning) in RULES { option value=(rule) { (rule) " " (meaning) } }
+                    @for (rule, meaning) in RULES { option value=(rule) { (rule) @if !rule.ends_with(':') { ":" } " " (meaning) } }
                 }
                 label.hidden-label for="rule-text" { "Pattern or folder" }
                 input #rule-text type="text" placeholder="photos/**" spellcheck="false" autocomplete="off" hidden;
@@ -74,8 +74,8 @@ async fn preview(State(app): State<Arc<App>>, Query(proposal): Query<Proposal>) 
         app.review(|loaded| {
             loaded.check(proposal.revision)?;
             let scope = scope_of(loaded, &proposal)?;
-            let rules: Vec<String> = proposal.rules.lines().map(str::to_owned).collect();
-            let preview = loaded.review.preview(&scope, &Choice::Rules(rules));
+            let rules = by_rules(proposal.rules.lines().map(str::to_owned).collect())?;
+            let preview = loaded.review.preview(&scope, &rules);
             let preview = preview.map_err(PageError::bad_request)?;
             Ok(json!({ "html": shown(&preview).into_string() }))
         })
@@ -155,7 +155,7 @@ fn list(decisions: &Decisions) -> Value {
                     "Withdraw all " (counted((all + single) as u64, "decision", "decisions"))
                 }
             }
-            button type="button" data-close { "Close" }
+            button type="button" data-close autofocus { "Close" }
         }
     };
     json!({ "html": html.into_string() })

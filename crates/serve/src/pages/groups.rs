@@ -129,7 +129,11 @@ pub(super) fn answer(result: Result<Value, PageError>) -> Response {
 }
 
 fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
-    let filter = Filter::parse(&wish.filter).map_err(|e| PageError::bad_request(e.to_string()))?;
+    let filter = match Filter::parse(&wish.filter) {
+        Ok(filter) => filter,
+        // A filter that is being typed is no failure of the request.
+        Err(error) => return Ok(json!({ "problem": error.to_string() })),
+    };
     if let Some(answer) = without_catalog(app) {
         return Ok(answer);
     }

@@ -13,7 +13,7 @@ use crate::layout::name;
 use crate::quantity::{count, counted, files, size};
 
 /// The keep rules that a page offers, with their meanings. `action::plan::Rule` defines them.
-pub(super) const RULES: [(&str, &str); 10] = [
+pub(super) const RULES: [(&str, &str); 9] = [
     ("tidy", "the file that looks least like a copy"),
     ("newest", "the file modified last"),
     ("oldest", "the file modified first"),
@@ -23,8 +23,19 @@ pub(super) const RULES: [(&str, &str); 10] = [
     ("deepest", "the file in the most folders"),
     ("local", "a file on a disk of this machine"),
     ("path:", "a file whose path matches a pattern"),
-    ("device:", "a file on the disk of a folder"),
 ];
+
+/// Returns the choice to keep files by rules.
+///
+/// # Errors
+///
+/// Fails if a rule contains the path of a folder, because paths do not come from browsers.
+pub(super) fn by_rules(rules: Vec<String>) -> Result<Choice, PageError> {
+    if rules.iter().any(|rule| rule.starts_with("device:")) {
+        return Err(PageError::bad_request("Rules with a folder work on the command line only"));
+    }
+    Ok(Choice::Rules(rules))
+}
 
 /// Returns what a page needs to know about its list: the answer to a request for a listing or for a
 /// change.
@@ -40,8 +51,11 @@ pub(super) fn summary(loaded: Loaded<'_>, order: &[u32]) -> Value {
 /// Returns the totals in the order in which a user needs them.
 pub(super) fn totals_line(totals: &Totals) -> Markup {
     html! {
-        span { b { (count(totals.groups)) } " groups" }
-        span { b { (count(totals.redundant_files)) } " redundant files" }
+        span { b { (count(totals.groups)) } @if totals.groups == 1 { " group" } @else { " groups" } }
+        span {
+            b { (count(totals.redundant_files)) }
+            @if totals.redundant_files == 1 { " redundant file" } @else { " redundant files" }
+        }
         span { b { (size(totals.reclaimable)) } " reclaimable" }
         span {
             (count(totals.undecided)) " undecided, " (count(totals.decided)) " decided, "
