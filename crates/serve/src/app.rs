@@ -1,16 +1,23 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
+pub(crate) mod listings;
+pub(crate) mod reviews;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::{Catalog, Decider};
+use review::Review;
 
 use self::door::CatalogDoor;
-
+use self::reviews::{Loaded, Reviews};
 use crate::error::PageError;
 use crate::server::Options;
+
+/// Time after which groups that no page needs are dropped. One million files take 70 MB.
+const IDLE: Duration = Duration::from_secs(5 * 60);
 
 /// The shared state of a server.
 #[derive(Debug)]
@@ -18,11 +25,12 @@ pub(crate) struct App {
     options: Options,
     csrf: String,
     door: CatalogDoor,
+    reviews: Reviews,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { door: CatalogDoor::new(&options.catalog), options, csrf }
+        App { door: CatalogDoor::new(&options.catalog), options, csrf, reviews: Reviews::new() }
     }
 
     /// Returns the secret that pages send with every change.
@@ -67,6 +75,54 @@ impl App {
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn catalog_version(&self) -> Result<u64, PageError> {
         self.door.version()
+    }
+
+    /// Returns why the catalog cannot be used. Does not wait for queries of other pages.
+    pub(crate) fn catalog_problem(&self) -> Option<PageError> {
+        self.door.version_if_free().err()
+    }
+
+    /// Calls `work` with the groups and decisions. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be loaded or `work` fails.
+    pub(crate) fn review<T>(
+        &self,
+        work: impl FnOnce(Loaded<'_>) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.reviews.read(&self.door, work)
+    }
+
+    /// Calls `work` to change decisions about groups that have the numbers of `revision`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `revision` is not the current one or `work` fails.
+    pub(crate) fn change(
+        &self,
+        revision: u64,
+        work: impl FnOnce(&mut Review, &Decider) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        self.reviews.change(&self.door, revision, work)
+    }
+
+    /// Loads the groups before a page asks for them. A catalog that cannot be loaded is reported by
+    /// the page.
+    pub(crate) fn load_ahead(&self) {
+        drop(self.review(|_| Ok(())));
+    }
+
+    /// Frees memory that idle servers do not need.
+    pub(crate) fn tidy_up(&self) {
+        self.reviews.drop_if_idle(IDLE);
+    }
+
+    /// Drops the groups, as if no page had needed them for a while.
+    #[cfg(test)]
+    pub(crate) fn drop_groups(&self) {
+        self.reviews.drop_if_idle(Duration::ZERO);
     }
 
     /// Returns the folder with the journals of runs.

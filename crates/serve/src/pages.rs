@@ -1,5 +1,12 @@
 //! The pages, one module each, and their routes.
 
+mod decide;
+mod dialogs;
+mod groups;
+mod review_parts;
+#[cfg(test)]
+mod review_tests;
+mod same_folders;
 mod start;
 
 use std::sync::Arc;
@@ -15,6 +22,10 @@ use crate::error::PageError;
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
+        .merge(decide::routes())
+        .merge(dialogs::routes())
+        .merge(groups::routes())
+        .merge(same_folders::routes())
         .merge(start::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }

@@ -41,6 +41,9 @@ const MAX_HEAD: usize = 32 * 1024;
 /// are read from slow disks.
 const BLOCKING_THREADS: usize = 8;
 
+/// Interval at which the server frees memory that it does not need.
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Delay before the next connection is accepted after one could not be.
 const ACCEPT_DELAY: Duration = Duration::from_millis(50);
 
@@ -147,6 +150,7 @@ impl Server {
         let router = router(gate, Arc::clone(&app));
         let served = runtime.block_on(async {
             let listener = TokioListener::from_std(listener)?;
+            tokio::spawn(look_after(Arc::clone(&app)));
             tokio::select! {
                 never = accept(&listener, router, tls.map(|tls| tls.acceptor)) => never,
                 () = stop.0.notified() => Ok(()),
@@ -161,6 +165,16 @@ impl Server {
 /// Returns all routes, behind the gate.
 pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
     pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
+}
+
+/// Loads the groups when the server starts, and drops them when they are not needed.
+async fn look_after(app: Arc<App>) {
+    let load = Arc::clone(&app);
+    let _loaded = tokio::task::spawn_blocking(move || load.load_ahead()).await;
+    loop {
+        tokio::time::sleep(TIDY_INTERVAL).await;
+        app.tidy_up();
+    }
 }
 
 async fn accept(

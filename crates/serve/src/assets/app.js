@@ -2,14 +2,19 @@
 
 import { alertUser } from "./http.js";
 import { listen, onKey } from "./keys.js";
+import { showLocalTimes } from "./times.js";
 
-const modules = {};
+const modules = {
+  "folder-sets": () => import("./folder-sets.js"),
+  groups: () => import("./groups.js"),
+};
 
 const part = document.querySelector("[data-module]");
 const go = (path) => () => location.assign(path);
 onKey("p", "Go to the plan", go("/plan"));
 onKey("u", "Go to the runs, to undo", go("/runs"));
 listen();
+showLocalTimes();
 if (part) {
   const load = modules[part.dataset.module];
   load?.().then((module) => module.start(part)).catch((error) => alertUser(error.message));
