@@ -12,6 +12,7 @@
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `layout` | the frame of every page, and parts that several pages use |
+//! | `quantity` | sizes, counts and times as pages show them |
 //! | `pages` | one module per page, with its routes |
 //! | [`jobs`] | child processes, their progress and results |
 //!
@@ -29,6 +30,7 @@ mod gate;
 pub mod jobs;
 mod layout;
 mod pages;
+mod quantity;
 mod server;
 
 pub use error::Error;
