@@ -5,6 +5,7 @@
 //! still unchanged.
 
 pub(crate) mod content_index;
+pub(crate) mod group_totals;
 pub(crate) mod load;
 pub(crate) mod lookup;
 pub(crate) mod overview;

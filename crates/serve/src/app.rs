@@ -6,6 +6,8 @@ use std::sync::Arc;
 use catalog::Catalog;
 
 use crate::error::PageError;
+use crate::jobs::Jobs;
+use crate::pages::{Plans, Streams, Summaries};
 use crate::server::Options;
 
 /// The shared state of a server.
@@ -13,11 +15,20 @@ use crate::server::Options;
 pub(crate) struct App {
     options: Options,
     csrf: String,
+    pub(crate) jobs: Jobs,
+    /// The plans that ended jobs made.
+    pub(crate) plans: Plans,
+    /// The open streams of events.
+    pub(crate) streams: Streams,
+    /// The summary of the catalog, until the catalog changes.
+    pub(crate) summaries: Summaries,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { options, csrf }
+        let jobs = Jobs::new(options.program.clone(), options.catalog.clone());
+        let (plans, streams) = (Plans::default(), Streams::default());
+        App { options, csrf, jobs, plans, streams, summaries: Summaries::default() }
     }
 
     /// Returns the secret that pages send with every change.
@@ -83,5 +94,7 @@ impl App {
     }
 
     /// Ends running jobs when the server stops.
-    pub(crate) fn shut_down(&self) {}
+    pub(crate) fn shut_down(&self) {
+        self.jobs.shutdown();
+    }
 }

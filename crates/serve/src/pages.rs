@@ -1,5 +1,9 @@
 //! The pages, one module each, and their routes.
 
+mod jobs;
+mod plan;
+mod quarantine;
+mod runs;
 mod start;
 
 use std::sync::Arc;
@@ -7,6 +11,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 
+pub(crate) use self::jobs::Streams;
+pub(crate) use self::plan::Plans;
+pub(crate) use self::start::Summaries;
 use crate::app::App;
 use crate::assets;
 use crate::error::PageError;
@@ -16,5 +23,9 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
         .merge(start::routes())
+        .merge(jobs::routes())
+        .merge(plan::routes())
+        .merge(runs::routes())
+        .merge(quarantine::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }
