@@ -11,12 +11,16 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 7] = [
+const ASSETS: [(&str, &str, &[u8]); 11] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
     ("http.js", "text/javascript; charset=utf-8", include_bytes!("assets/http.js")),
     ("keys.js", "text/javascript; charset=utf-8", include_bytes!("assets/keys.js")),
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
+    ("jobs.js", "text/javascript; charset=utf-8", include_bytes!("assets/jobs.js")),
+    ("plan.js", "text/javascript; charset=utf-8", include_bytes!("assets/plan.js")),
+    ("runs.js", "text/javascript; charset=utf-8", include_bytes!("assets/runs.js")),
+    ("start.js", "text/javascript; charset=utf-8", include_bytes!("assets/start.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];

@@ -2,10 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use maud::html;
+use maud::{Markup, html};
 
 use crate::layout::bare_page;
 
@@ -24,6 +25,22 @@ pub enum Error {
     /// The system has no random numbers for the token.
     #[error("cannot make a token: {0}")]
     Token(#[from] getrandom::Error),
+    /// The file with the certificate cannot be used.
+    #[error("cannot use the certificate in {}: {source}", file.display())]
+    Certificate {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The file with the token cannot be used.
+    #[error("cannot use the token in {}: {source}", file.display())]
+    TokenFile {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The threads of the server cannot be started.
     #[error("cannot start the server: {0}")]
     Start(io::Error),
@@ -71,6 +88,14 @@ impl PageError {
         PageError { status: StatusCode::INTERNAL_SERVER_ERROR, text, advice: "" }
     }
 
+    /// Returns the reason and the advice, for a page that shows more than the error.
+    pub(crate) fn text(&self) -> Markup {
+        html! {
+            p { (self.text) }
+            @if !self.advice.is_empty() { p { (self.advice) } }
+        }
+    }
+
     /// Returns the response for a script: a JSON object with `error` and `advice`.
     pub(crate) fn into_json(self) -> Response {
         let body = serde_json::json!({ "error": self.text, "advice": self.advice });
@@ -96,8 +121,7 @@ impl IntoResponse for PageError {
             title,
             &html! {
                 h1 { (title) }
-                p { (self.text) }
-                @if !self.advice.is_empty() { p { (self.advice) } }
+                (self.text())
                 p { a href="/" { "Start page" } }
             },
         );

@@ -112,10 +112,10 @@ pub(crate) fn name(bytes: &[u8]) -> Markup {
 }
 
 /// Returns a path whose directory is shortened if there is too little room, so that the name stays visible.
-pub(crate) fn split_name(path: &[u8]) -> Markup {
+pub(crate) fn path_name(path: &[u8]) -> Markup {
     let at = path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
     let (dir, file) = path.split_at(at);
-    html! { span.split { span.dir { (name(dir)) } span.file { (name(file)) } } }
+    html! { span.pathname { span.dir { (name(dir)) } span.file { (name(file)) } } }
 }
 
 /// Returns the same text as [`name`], for attributes and scripts.

@@ -10,6 +10,7 @@
 //! | `server` | the socket, connections and their limits |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
 //! | `api` | JSON requests and answers of scripts |
+//! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `attachment` | files that the browser saves |
@@ -35,7 +36,11 @@ pub mod jobs;
 mod layout;
 mod pages;
 mod quantity;
+mod private_file;
 mod server;
+#[cfg(test)]
+mod testing;
+mod tls;
 
 pub use error::Error;
 pub use server::{Options, Server, Stopper};

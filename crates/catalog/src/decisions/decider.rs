@@ -26,6 +26,11 @@ impl Decider {
         Ok(Decider(Catalog::open(path)?))
     }
 
+    /// Returns the catalog, for queries on the same connection.
+    pub fn catalog(&self) -> &Catalog {
+        &self.0
+    }
+
     /// Records a decision that was made at `made_ms`, in milliseconds since the epoch. The decision
     /// replaces an earlier one about the same scope, and becomes the latest of all.
     ///

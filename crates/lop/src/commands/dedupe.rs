@@ -233,7 +233,7 @@ impl Dedupe<'_> {
         let resources = Resources::automatic();
         let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
         let mut totals = PlanTotals::default();
-        if asks || settings.progress {
+        if asks || settings.shows_progress() {
             plans.clone().for_each(|plan| totals.add(&plan, kind));
         }
         if asks {

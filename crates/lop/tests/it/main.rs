@@ -45,6 +45,7 @@ mod own_files;
 mod partial;
 mod patterns;
 mod plans;
+mod progress;
 mod purge;
 mod purge_background;
 mod purge_disks;

@@ -131,7 +131,7 @@ async fn plan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let PlanRequest { action } = read(&body)?;
     let job = app.blocking(move |app| {
         // Read first: a decision that is made meanwhile is then at worst called a later one.
-        let decisions = app.decisions_now()?;
+        let (_, decisions) = app.decisions_now()?;
         let (paths, protect) = (Vec::new(), Vec::new());
         let job = start(app, JobSpec::Plan { action, paths, min_size: None, protect })?;
         app.plans.begin(job, action, decisions);
@@ -204,6 +204,6 @@ fn start(app: &App, spec: JobSpec) -> Result<JobId, PageError> {
             PageError::conflict("lop serve no longer has this plan", "Make the plan again.")
         }
         StartError::ShutDown => PageError::conflict("lop serve is ending", ""),
-        StartError::Spawn(error) => PageError::failed(&error),
+        error @ StartError::Spawn(_) => PageError::failed(&error),
     })
 }

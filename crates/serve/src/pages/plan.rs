@@ -77,25 +77,23 @@ async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, 
 }
 
 fn content(app: &App) -> Result<Markup, PageError> {
-    let summary = match catalog::Catalog::open(app.catalog_path()) {
-        Err(catalog::Error::Missing(_)) => {
-            return Ok(html! {
-                .empty {
-                    h2 { "Nothing was scanned yet" }
-                    p { a.button href="/" { "Start with a scan" } }
-                }
-            });
-        }
-        _ => app.summary()?,
-    };
+    if !app.catalog_path().exists() {
+        return Ok(html! {
+            .empty {
+                h2 { "Nothing was scanned yet" }
+                p { a.button href="/" { "Start with a scan" } }
+            }
+        });
+    }
+    let (decisions, _) = app.decisions_now()?;
     let last = last_plan(app);
     let is_made = last.is_some();
     Ok(html! {
         @if let Some(job) = &last { (shown::plan(app, job)?) }
         @if is_made {
-            details.another { summary { "Make another plan" } (form(summary.decisions())) }
+            details.another { summary { "Make another plan" } (form(decisions)) }
         } @else {
-            (form(summary.decisions()))
+            (form(decisions))
         }
     })
 }
@@ -125,23 +123,13 @@ fn form(decisions: u64) -> Markup {
                 legend { "What to do with the copies that do not stay" }
                 @for (action, word, text) in ACTIONS {
                     label.choice {
-                        input type="radio" name="action" value=(value(action)) checked[action == Action::Quarantine];
+                        input type="radio" name="action" value=(action.word()) checked[action == Action::Quarantine];
                         span { b { (word) } br; (text) }
                     }
                 }
             }
             button.primary type="submit" { "Make the plan" }
         }
-    }
-}
-
-fn value(action: Action) -> &'static str {
-    match action {
-        Action::Delete => "delete",
-        Action::Hardlink => "hardlink",
-        Action::Reflink => "reflink",
-        Action::Symlink => "symlink",
-        Action::Quarantine => "quarantine",
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::error::PageError;
-use crate::layout::{page, split_name};
+use crate::layout::{page, path_name};
 use crate::pages::jobs::{Done, outcome, place};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -167,8 +167,8 @@ fn file_table(stored: &[QuarantinedFile]) -> Markup {
                     @for file in stored.iter().rev().take(LISTED) {
                         tr {
                             td {
-                                (split_name(&file.path))
-                                @if let Some(number) = file.files { small.split-line { "folder with " (files(number)) } }
+                                (path_name(&file.path))
+                                @if let Some(number) = file.files { small.path-line { "folder with " (files(number)) } }
                             }
                             td.num { (size(file.size)) }
                             td.num { a href=(format!("/runs/{}", file.run)) { (file.run) } }

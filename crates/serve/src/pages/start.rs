@@ -41,17 +41,18 @@ async fn show(
 }
 
 fn content(app: &App) -> Result<Markup, PageError> {
-    match catalog::Catalog::open(app.catalog_path()) {
-        Err(catalog::Error::Missing(_)) => return Ok(first_page(app)),
-        Err(error @ catalog::Error::TooOld { .. }) => return Ok(old_catalog(&error)),
-        _ => {}
+    if !app.catalog_path().exists() {
+        return Ok(first_page(app));
     }
-    let summary = app.summary()?;
+    let (summary, decisions) = match app.summary().and_then(|all| Ok((all, app.decisions_now()?.0))) {
+        Ok(all) => all,
+        Err(error) => return Ok(unusable(&error)),
+    };
     let offline = disks::offline(&summary.overview.volumes);
     Ok(html! {
         h1 { "What is stored twice" }
-        (cards(&summary))
-        (steps(app, &summary))
+        (cards(&summary, decisions))
+        (steps(app, &summary, decisions))
         (scan_form(&summary.overview.roots))
         (disk_table(&summary.overview.volumes, &offline))
         (catalog_line(app, &summary))
@@ -79,18 +80,15 @@ fn first_page(app: &App) -> Markup {
     }
 }
 
-fn old_catalog(error: &catalog::Error) -> Markup {
+fn unusable(error: &PageError) -> Markup {
     html! {
-        h1 { "The catalog has an older format" }
-        .note.warning role="status" {
-            p { (error) }
-            p { "A scan of any folder brings the catalog up to date. Everything in it is kept." }
-        }
+        h1 { "The catalog cannot be used" }
+        .note.error role="alert" { (error.text()) }
         (scan_form(&[]))
     }
 }
 
-fn cards(summary: &Summary) -> Markup {
+fn cards(summary: &Summary, decisions: u64) -> Markup {
     let (groups, all) = (&summary.groups, &summary.overview.all);
     html! {
         .cards {
@@ -101,8 +99,8 @@ fn cards(summary: &Summary) -> Markup {
                 ", in " a href="/groups" { (counted(groups.groups, "group", "groups")) }
             }
             .card {
-                b.big { (count(summary.decisions)) }
-                (if summary.decisions == 1 { "decision" } else { "decisions" }) " made so far"
+                b.big { (count(decisions)) }
+                (if decisions == 1 { "decision" } else { "decisions" }) " made so far"
             }
             .card { b.big { (count(all.files)) } "files remembered, " (size(all.bytes)) }
         }
@@ -110,8 +108,8 @@ fn cards(summary: &Summary) -> Markup {
 }
 
 /// What to do next, with the first open step marked.
-fn steps(app: &App, summary: &Summary) -> Markup {
-    let next = match (summary.groups.groups, summary.decisions) {
+fn steps(app: &App, summary: &Summary, decisions: u64) -> Markup {
+    let next = match (summary.groups.groups, decisions) {
         (0, _) => 0,
         (_, 0) => 1,
         _ => 2,

@@ -10,7 +10,7 @@ use super::plans::Known;
 use crate::app::App;
 use crate::error::PageError;
 use crate::jobs::{Action, Job, JobKind};
-use crate::layout::{plain_name, split_name};
+use crate::layout::{plain_name, path_name};
 use crate::pages::jobs::{messages, summary_of};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -38,7 +38,7 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
             @if let Some(run) = run {
                 .note { p { "This plan was applied as " a href=(format!("/runs/{run}")) { "run " (run) } "." } }
             } @else if let Some(why) = stale {
-                .note.warning { p { (why) " Make the plan again to include it." } }
+                .note.warning { p { (why) " Make the plan again to take that into account." } }
             }
             (cards(job, action, &lines))
             (left_out(job))
@@ -57,15 +57,15 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
 
 /// Returns the reason why a plan may not be what the user wants any more.
 fn is_stale(app: &App, job: &Job, known: Option<&Known>) -> Result<Option<&'static str>, PageError> {
-    if known.is_some_and(|known| app.decisions_now().is_ok_and(|now| now != known.decisions)) {
+    if let Some(known) = known
+        && app.decisions_now()?.1 != known.decisions
+    {
         return Ok(Some("Decisions were made or withdrawn after this plan."));
     }
-    let changes =
-        [JobKind::Scan, JobKind::Apply, JobKind::Undo, JobKind::Restore].map(Some);
-    let later = app.jobs.list().into_iter().find(|other| {
-        changes.contains(&Some(other.kind)) && other.started_ms >= job.started_ms
-    });
-    Ok(later.map(|_| "A scan or a run changed the catalog after this plan."))
+    let jobs = app.jobs.list();
+    let mut later = jobs.iter().filter(|other| other.started_ms >= job.started_ms);
+    let is_later = later.any(|other| other.kind.changes() && other.kind != JobKind::Purge);
+    Ok(is_later.then_some("A scan or a run changed the catalog after this plan."))
 }
 
 fn what(action: Action, number: u32) -> String {
@@ -205,10 +205,10 @@ fn row(rank: u32, action: &SavedAction) -> Markup {
         .row.plan role="row" aria-rowindex=(rank + 1) data-rank=(rank) {
             span.paths role="gridcell" {
                 span.line.path data-path=(path) {
-                    span.word.remove { (action.kind.word()) } (split_name(&action.path))
+                    span.word.remove { (action.kind.word()) } (path_name(&action.path))
                 }
                 span.line.kept data-kept=(kept) data-why=(action.why) {
-                    span.word.keep { "keep" } (split_name(&action.kept))
+                    span.word.keep { "keep" } (path_name(&action.kept))
                     @if !action.why.is_empty() { small { "(" bdi { (action.why) } ")" } }
                 }
             }

@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use crate::app::App;
 use crate::attachment::{attachment, csv_row, in_chunks};
 use crate::error::PageError;
-use crate::layout::{name, page, split_name};
+use crate::layout::{name, page, path_name};
 use crate::pages::jobs::{Done, outcome, place};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -215,9 +215,9 @@ fn file_row(action: &FileAction) -> Markup {
         tr {
             td { span.state.warn[matches!(action.state, FileState::LeftAlone(_) | FileState::CutOff)] { (word) } }
             td {
-                (split_name(&action.path))
-                @if let Some(kept) = &action.kept { small.split-line { "kept: " (split_name(&kept.path)) } }
-                @if let Some(rule) = &action.rule { small.split-line { "rule: " (name(rule.as_bytes())) } }
+                (path_name(&action.path))
+                @if let Some(kept) = &action.kept { small.path-line { "kept: " (path_name(&kept.path)) } }
+                @if let Some(rule) = &action.rule { small.path-line { "rule: " (name(rule.as_bytes())) } }
             }
             td.num { (size(bytes)) }
         }
