@@ -58,6 +58,7 @@ mod rescan;
 mod resuming;
 mod roots;
 mod selection;
+mod serving;
 mod skipped_stays;
 mod status;
 mod streams;
