@@ -7,6 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
+use rusqlite::Connection;
 use serde_json::Value;
 use testkit::{TempTree, TreeBuilder};
 use tower::ServiceExt;
@@ -31,6 +32,26 @@ while [ -e "$dir/wait" ]; do sleep 0.02; done
 [ -e "$dir/stdout" ] && cat "$dir/stdout"
 exit "$(cat "$dir/exit" 2>/dev/null || echo 0)"
 "#;
+
+/// The tables of a catalog.
+const SCHEMA: [&str; 3] = [
+    include_str!("../../catalog/src/schema/v1.sql"),
+    include_str!("../../catalog/src/schema/v2.sql"),
+    include_str!("../../catalog/src/schema/v3.sql"),
+];
+
+/// The rows of a small catalog, and the marks of a catalog of format 3.
+const ROWS: &str = "
+    INSERT INTO volume VALUES (1, 61267, 77, 9);
+    INSERT INTO scan VALUES (1, 0, 1782108000000, '--one-file-system', 3, 11000, 0, 1);
+    INSERT INTO root VALUES (CAST('/pictures' AS BLOB), 1);
+    INSERT INTO dir VALUES (2, 1, CAST('pictures' AS BLOB));
+    INSERT INTO content VALUES (1, 5000, NULL, 2, 8192);
+    INSERT INTO file (dir, name, volume, inode, size, mtime_ns, ctime_ns, content) VALUES
+        (2, CAST('a' AS BLOB), 1, 1, 5000, 0, 0, 1),
+        (2, CAST('b' AS BLOB), 1, 2, 5000, 0, 0, 1),
+        (2, CAST('c' AS BLOB), 1, 3, 1000, 0, 0, NULL);
+    PRAGMA application_id = 0x6c6f7031; PRAGMA user_version = 3;";
 
 /// The program. It is written before the first job starts: a program that is open for writing, here or in
 /// a child, cannot be started.
@@ -72,6 +93,14 @@ impl Site {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("runtime");
         Site { router: router(gate, Arc::clone(&app)), app, token, tree, runtime }
+    }
+
+    /// Creates a catalog with one group of two files, which was scanned below `/pictures`. Call it before
+    /// the first request.
+    pub(crate) fn make_catalog(&self) {
+        let made = Connection::open(self.path("catalog.db")).expect("opens");
+        let schema = SCHEMA.concat();
+        made.execute_batch(&format!("{schema}{ROWS}")).expect("runs");
     }
 
     /// Returns the path of a file in the folder of the server.
