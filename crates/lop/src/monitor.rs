@@ -221,7 +221,6 @@ impl Display {
 
     fn show(&mut self, progress: &Progress, now: Instant) {
         match &mut self.output {
-            Output::Hidden => {}
             Output::Terminal => {
                 self.drawn = true;
                 let text = self.progress_line.text(progress, now);
@@ -235,7 +234,7 @@ impl Display {
                 }
             }
             Output::Records(due) if now >= *due => self.write_record(progress, now),
-            Output::Records(_) => {}
+            Output::Hidden | Output::Records(_) => {}
         }
     }
 

@@ -281,7 +281,7 @@ fn mapped() -> usize {
 mod tests {
     use std::path::Path;
 
-    use super::{mapped, reserve, unlinked_file};
+    use super::{mapped, reserve, unnamed_file};
 
     #[test]
     fn lack_of_space_is_an_error() {

@@ -67,6 +67,7 @@ impl Jobs {
     ///
     /// Fails if another job must end first, if the plan to apply does not exist, if the server is stopping, or if the
     /// program cannot be started.
+    #[expect(clippy::needless_pass_by_value, reason = "a request builds a spec for one job")]
     pub fn start(&self, spec: JobSpec) -> Result<JobId, StartError> {
         let shared = &self.0;
         // The lock is held until the job is in the table, so that two requests cannot both start a job.
@@ -151,7 +152,8 @@ impl Jobs {
 
     /// Waits until a job has ended, but for at most `timeout`. Returns its state. **Blocks** the thread.
     pub fn wait(&self, id: JobId, timeout: Duration) -> Option<Job> {
-        self.0.wait_until(timeout, |table| table.get(id).is_none_or(|entry| !entry.job.is_running()));
+        self.0
+            .wait_until(timeout, |table| table.get(id).is_none_or(|entry| !entry.job.is_running()));
         self.job(id)
     }
 

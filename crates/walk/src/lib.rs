@@ -27,7 +27,8 @@
 //!
 //! # Memory
 //!
-//! A file or directory takes 40 bytes, plus the bytes of its name. Paths are not stored.
+//! A file or directory takes 40 bytes, plus the bytes of its name. A file whose disk space is not its
+//! size in whole blocks takes 16 more bytes. Paths are not stored.
 mod engine;
 mod filter;
 mod names;
@@ -50,6 +51,7 @@ pub use open::dir_cache::DirCache;
 pub use open::opener::Opener;
 pub use open::path_opener::{PathOpener, split_path};
 pub use tree::Tree;
+pub use tree::allocated::usual_allocation;
 pub use tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
     push_component, to_u32,

@@ -205,7 +205,7 @@ fn commit(
         content.map(|content| CopyCount { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    writer.commit(tree, recall, copies, &problems, record).map_err(|error| {
+    writer.commit(tree, recall, copies, &problems, record, &[]).map_err(|error| {
         CommandError::from(error).hint("the catalog is as it was before this scan")
     })
 }

@@ -52,7 +52,11 @@ impl Shared {
     }
 
     /// Waits for a state of the table that only changes when a job ends.
-    pub(super) fn wait_until(&self, timeout: Duration, mut is_reached: impl FnMut(&mut Table) -> bool) {
+    pub(super) fn wait_until(
+        &self,
+        timeout: Duration,
+        mut is_reached: impl FnMut(&mut Table) -> bool,
+    ) {
         let deadline = Instant::now() + timeout;
         let mut table = self.table.lock();
         while !is_reached(&mut table) {

@@ -157,9 +157,13 @@ impl JobSpec {
             JobSpec::Restore { paths } => {
                 args.add(["quarantine", "restore", "--verbose"]).paths(paths)
             }
-            JobSpec::PurgeQuarantine { older_than_seconds: seconds } => {
-                args.add(["quarantine", "purge", "--verbose", "--older-than", &format!("{seconds}s")])
-            }
+            JobSpec::PurgeQuarantine { older_than_seconds: seconds } => args.add([
+                "quarantine",
+                "purge",
+                "--verbose",
+                "--older-than",
+                &format!("{seconds}s"),
+            ]),
             JobSpec::Folders => args.add(["report", "--dirs"]),
         };
         args.0
@@ -170,7 +174,10 @@ impl JobSpec {
 struct Arguments(Vec<OsString>);
 
 impl Arguments {
-    fn add<'a>(&mut self, args: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>) -> &mut Self {
+    fn add<'a>(
+        &mut self,
+        args: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
+    ) -> &mut Self {
         self.0.extend(args.into_iter().map(|arg| OsString::from(arg.as_ref())));
         self
     }
