@@ -29,3 +29,6 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(quarantine::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -75,10 +75,10 @@ impl Site {
 
     /// Returns a server whose folder has the files of a tree.
     pub(crate) fn with(tree: TreeBuilder, allow_actions: bool) -> Site {
-        let program = TREE.path("lop");
+        let program = TREE.path().join("lop");
         let tree = tree.make_temp();
         let options = Options {
-            catalog: tree.path("catalog.db"),
+            catalog: tree.path().join("catalog.db"),
             listen: ([127, 0, 0, 1], 0).into(),
             hosts: Vec::new(),
             allow_actions,
@@ -105,7 +105,7 @@ impl Site {
 
     /// Returns the path of a file in the folder of the server.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.tree.path(name)
+        self.tree.path().join(name)
     }
 
     /// Creates a file in the folder of the server.
@@ -115,7 +115,7 @@ impl Site {
 
     /// Returns the content of a file in the folder of the server; empty if it does not exist.
     pub(crate) fn content(&self, name: impl AsRef<Path>) -> String {
-        let bytes = std::fs::read(self.tree.root().join(name)).unwrap_or_default();
+        let bytes = std::fs::read(self.tree.path().join(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub(crate) use self::events::Streams;
-pub(super) use self::outcome::{Done, outcome, summary_of, title};
+pub(super) use self::outcome::{Done, messages, outcome, summary_of, title};
 use crate::api::{Answer, read};
 use crate::app::App;
 use crate::error::PageError;
