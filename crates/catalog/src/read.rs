@@ -6,6 +6,7 @@
 //! still unchanged.
 
 pub(crate) mod content_index;
+pub(crate) mod group_totals;
 pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod lookup;

@@ -89,6 +89,19 @@ impl Lock {
         }
     }
 
+    /// Returns the id of the process that holds the lock at `path`, or 0 if the file does not tell.
+    /// Returns `None` if no process holds the lock, or if the file cannot be opened.
+    ///
+    /// A process that tries to take the lock at the same moment waits for an instant.
+    pub fn holder_at(path: &Path) -> Option<u32> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let fd = rustix::fs::openat(CWD, path, flags, Mode::empty()).ok()?;
+        match rustix::fs::flock(&fd, FlockOperation::NonBlockingLockShared) {
+            Err(rustix::io::Errno::WOULDBLOCK) => Some(Lock { fd }.holder().unwrap_or(0)),
+            _ => None,
+        }
+    }
+
     /// Returns true if the locked file is still at `path`. The previous holder of the lock may have
     /// removed the file, and another process may have created a new one.
     fn is_at(&self, path: &Path) -> bool {

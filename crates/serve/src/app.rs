@@ -14,6 +14,8 @@ use review::Review;
 use self::door::CatalogDoor;
 use self::reviews::{Loaded, Reviews};
 use crate::error::PageError;
+use crate::jobs::Jobs;
+use crate::pages::{Plans, Streams, Summaries};
 use crate::server::Options;
 
 /// Time after which groups that no page needs are dropped. One million files take 70 MB.
@@ -24,13 +26,32 @@ const IDLE: Duration = Duration::from_secs(5 * 60);
 pub(crate) struct App {
     options: Options,
     csrf: String,
+    pub(crate) jobs: Jobs,
+    /// The plans that ended jobs made.
+    pub(crate) plans: Plans,
+    /// The open streams of events.
+    pub(crate) streams: Streams,
+    /// The summary of the catalog, until the catalog changes.
+    pub(crate) summaries: Summaries,
     door: CatalogDoor,
     reviews: Reviews,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { door: CatalogDoor::new(&options.catalog), options, csrf, reviews: Reviews::new() }
+        let jobs = Jobs::new(options.program.clone(), options.catalog.clone());
+        let (plans, streams) = (Plans::default(), Streams::default());
+        let door = CatalogDoor::new(&options.catalog);
+        App {
+            options,
+            csrf,
+            jobs,
+            plans,
+            streams,
+            summaries: Summaries::default(),
+            door,
+            reviews: Reviews::new(),
+        }
     }
 
     /// Returns the secret that pages send with every change.
@@ -169,5 +190,7 @@ impl App {
     }
 
     /// Ends running jobs when the server stops.
-    pub(crate) fn shut_down(&self) {}
+    pub(crate) fn shut_down(&self) {
+        self.jobs.shutdown();
+    }
 }

@@ -11,7 +11,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 11] = [
+const ASSETS: [(&str, &str, &[u8]); 15] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
     ("folder-sets.js", "text/javascript; charset=utf-8", include_bytes!("assets/folder-sets.js")),
@@ -21,6 +21,10 @@ const ASSETS: [(&str, &str, &[u8]); 11] = [
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
     ("review.js", "text/javascript; charset=utf-8", include_bytes!("assets/review.js")),
     ("rules.js", "text/javascript; charset=utf-8", include_bytes!("assets/rules.js")),
+    ("jobs.js", "text/javascript; charset=utf-8", include_bytes!("assets/jobs.js")),
+    ("plan.js", "text/javascript; charset=utf-8", include_bytes!("assets/plan.js")),
+    ("runs.js", "text/javascript; charset=utf-8", include_bytes!("assets/runs.js")),
+    ("start.js", "text/javascript; charset=utf-8", include_bytes!("assets/start.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];

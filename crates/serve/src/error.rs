@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use maud::html;
+use maud::{Markup, html};
 
 use crate::layout::bare_page;
 
@@ -103,6 +103,14 @@ impl PageError {
         self.advice
     }
 
+    /// Returns the reason and the advice, for a page that shows more than the error.
+    pub(crate) fn markup(&self) -> Markup {
+        html! {
+            p { (self.text) }
+            @if !self.advice.is_empty() { p { (self.advice) } }
+        }
+    }
+
     /// Returns the response for a script: a JSON object with `error` and `advice`.
     pub(crate) fn into_json(self) -> Response {
         let body = serde_json::json!({ "error": self.text, "advice": self.advice });
@@ -128,8 +136,7 @@ impl IntoResponse for PageError {
             title,
             &html! {
                 h1 { (title) }
-                p { (self.text) }
-                @if !self.advice.is_empty() { p { (self.advice) } }
+                (self.text())
                 p { a href="/" { "Start page" } }
             },
         );

@@ -37,12 +37,23 @@ pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup 
                     @if !app.allows_actions() {
                         span.badge title="Start lop serve with --allow-actions to change files from here" { "read-only" }
                     }
+                    (running(app))
                     button #help type="button" aria-keyshortcuts="?" { "Keys" }
                 }
                 main #main tabindex="-1" { (main) }
                 div #live role="status" aria-live="polite" {}
                 div #alert role="alert" {}
             }
+        }
+    }
+}
+
+/// Returns the sign that a job runs, hidden if none does. The script keeps it up to date.
+fn running(app: &App) -> Markup {
+    let is_idle = app.jobs.list().iter().all(|job| job.ended_ms.is_some());
+    html! {
+        a #running.badge href="/runs" hidden[is_idle] title="Show the running work" {
+            span.dot aria-hidden="true" {} span.text { "Working" }
         }
     }
 }
@@ -98,6 +109,13 @@ pub(crate) fn name(bytes: &[u8]) -> Markup {
         }
     }
     html! { bdi { (PreEscaped(out)) } }
+}
+
+/// Returns a path whose directory is shortened if there is too little room, so that the name stays visible.
+pub(crate) fn path_name(path: &[u8]) -> Markup {
+    let at = path.iter().rposition(|&byte| byte == b'/').map_or(0, |at| at + 1);
+    let (dir, file) = path.split_at(at);
+    html! { span.pathname { span.dir { (name(dir)) } span.file { (name(file)) } } }
 }
 
 /// Returns the same text as [`name`], for attributes and scripts.

@@ -9,9 +9,11 @@
 //! |---|---|
 //! | `server` | the socket, connections and their limits |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
+//! | `api` | JSON requests and answers of scripts |
 //! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
+//! | `attachment` | files that the browser saves |
 //! | `layout` | the frame of every page, and parts that several pages use |
 //! | `quantity` | sizes, counts and times as pages show them |
 //! | `pages` | one module per page, with its routes |
@@ -24,8 +26,10 @@
 //! cookie that the token was exchanged for. A request that changes anything must also come from a page
 //! of this server. Browsers name files by numbers of the catalog, never by paths.
 
+mod api;
 mod app;
 mod assets;
+mod attachment;
 mod error;
 mod gate;
 pub mod jobs;
@@ -34,6 +38,8 @@ mod pages;
 mod private_file;
 mod quantity;
 mod server;
+#[cfg(test)]
+mod testing;
 mod tls;
 
 pub use error::Error;

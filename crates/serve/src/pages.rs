@@ -3,9 +3,13 @@
 mod decide;
 mod dialogs;
 mod groups;
+mod jobs;
+mod plan;
+mod quarantine;
 mod review_parts;
 #[cfg(test)]
 mod review_tests;
+mod runs;
 mod same_folders;
 mod start;
 
@@ -14,6 +18,9 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 
+pub(crate) use self::jobs::Streams;
+pub(crate) use self::plan::Plans;
+pub(crate) use self::start::Summaries;
 use crate::app::App;
 use crate::assets;
 use crate::error::PageError;
@@ -27,5 +34,12 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(groups::routes())
         .merge(same_folders::routes())
         .merge(start::routes())
+        .merge(jobs::routes())
+        .merge(plan::routes())
+        .merge(runs::routes())
+        .merge(quarantine::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,6 +20,6 @@ pub use inspect::Inspector;
 pub use kind::{Amount, Kind};
 pub use obstacle::check_not_own;
 pub use rules::{Candidate, PathPattern, Rule, RuleError, choose};
-pub use saved::{Saved, SavedError, SavedGroup, load, save};
-pub use script::write_script;
+pub use saved::{Saved, SavedAction, SavedError, SavedGroup, load, save};
+pub use script::{write_script, write_script_head, write_script_step, write_script_tail};
 pub use target::{Group, Target, Version};

@@ -162,6 +162,35 @@ pub fn load(from: impl BufRead) -> Result<Option<Saved>, SavedError> {
     Ok(Some(Saved { kind, groups }))
 }
 
+/// One line of a saved plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedAction {
+    /// The kind of action.
+    pub kind: Kind,
+    /// The file to act on.
+    pub path: Vec<u8>,
+    /// The file that stays.
+    pub kept: Vec<u8>,
+    /// The reason for keeping that file.
+    pub why: String,
+    /// The size of both files in bytes.
+    pub size: u64,
+}
+
+impl SavedAction {
+    /// Reads one line of a plan, to show it. Plans that are carried out are read by [`load`], which
+    /// compares the lines with each other.
+    ///
+    /// # Errors
+    ///
+    /// Returns the defect if this is not a line of a plan.
+    pub fn read(line: &[u8]) -> Result<SavedAction, String> {
+        let line: SavedLine = serde_json::from_slice(line).map_err(|e| e.to_string())?;
+        let SavedLine { action: kind, path, kept, why, was, .. } = line;
+        Ok(SavedAction { kind, path: path.0, kept: kept.0, why, size: was.size })
+    }
+}
+
 /// Returns the format version of a line if it differs from the current one.
 fn other_version(line: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
@@ -224,7 +253,7 @@ impl Checks {
 
 #[cfg(test)]
 mod tests {
-    use super::{Saved, SavedError, load};
+    use super::{Saved, SavedAction, SavedError, load};
     use crate::plan::kind::Kind;
 
     fn line(path: &str, inode: u64, keep: &str, kept: u64) -> String {
@@ -248,6 +277,14 @@ mod tests {
         let counts: Vec<usize> =
             saved.groups.iter().map(|saved| saved.group.others.len()).collect();
         assert_eq!(counts, [2, 1]);
+    }
+
+    #[test]
+    fn one_line_can_be_read_alone() {
+        let action = SavedAction::read(line("/b", 2, "/a", 1).as_bytes()).expect("is a line");
+        let shown = (action.kind, &action.path[..], &action.kept[..], action.size);
+        assert_eq!(shown, (Kind::Delete, &b"/b"[..], &b"/a"[..], 5));
+        assert!(SavedAction::read(b"{}").is_err());
     }
 
     #[test]

@@ -79,25 +79,46 @@ printf '%s: %s files, %s left alone\n' "$action" "$done" "$left" >&2
 ///
 /// Fails if writing fails. Part of the script may have been written.
 pub fn write_script(out: &mut impl Write, plans: impl Iterator<Item = Plan>) -> io::Result<()> {
-    out.write_all(HEAD.as_bytes())?;
+    write_script_head(out)?;
     for plan in plans {
-        write_steps(out, &plan)?;
+        for other in &plan.others {
+            write_script_step(out, &plan.keep.target.path, &other.target.path)?;
+        }
     }
-    out.write_all(TAIL.as_bytes())
+    write_script_tail(out)
 }
 
-fn write_steps(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
-    let kept = &plan.keep.target.path;
-    for other in &plan.others {
-        let path = &other.target.path;
-        out.write_all(b"file")?;
-        for word in [kept, path, &relative(split_path(path).0, kept)] {
-            out.write_all(b" ")?;
-            out.write_all(&quoted(word))?;
-        }
-        out.write_all(b"\n")?;
+/// Writes the beginning of a script.
+///
+/// # Errors
+///
+/// Fails if writing fails.
+pub fn write_script_head(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(HEAD.as_bytes())
+}
+
+/// Writes the step of a script that acts on the file `path`, for which `kept` stays. Both are absolute
+/// paths without NUL.
+///
+/// # Errors
+///
+/// Fails if writing fails.
+pub fn write_script_step(out: &mut impl Write, kept: &[u8], path: &[u8]) -> io::Result<()> {
+    out.write_all(b"file")?;
+    for word in [kept, path, &relative(split_path(path).0, kept)] {
+        out.write_all(b" ")?;
+        out.write_all(&quoted(word))?;
     }
-    Ok(())
+    out.write_all(b"\n")
+}
+
+/// Writes the end of a script.
+///
+/// # Errors
+///
+/// Fails if writing fails.
+pub fn write_script_tail(out: &mut impl Write) -> io::Result<()> {
+    out.write_all(TAIL.as_bytes())
 }
 
 /// Quotes bytes as one word of a shell. NUL is not allowed.

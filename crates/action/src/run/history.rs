@@ -6,6 +6,8 @@
 
 use std::path::Path;
 
+use fsops::Lock;
+
 use crate::error::Error;
 use crate::journal::actions::FileActions;
 use crate::journal::ids::{FILES_SUFFIX, journal_path, run_numbers};
@@ -15,7 +17,7 @@ use crate::plan::kind::Kind;
 use crate::quarantine::dirs::RestoreOutcome;
 use crate::quarantine::purge::{QuarantinedFile, list_quarantined};
 use crate::run::pick::{pick, read_only};
-use crate::run::runs::Runs;
+use crate::run::runs::{LOCK, Runs};
 use crate::undo::method::FilePreview;
 use crate::undo::outcome::{NothingLeft, UndoOutcome, UndoPreview};
 use crate::undo::run::preview_undo;
@@ -60,6 +62,12 @@ impl Runs {
             .into_iter()
             .filter_map(|run| summary(run).transpose())
             .collect())
+    }
+
+    /// Returns the id of the process that is working on a run, an undo or a purge right now, or 0 if it
+    /// is unknown. Returns `None` if no process is.
+    pub fn process(folder: &Path) -> Option<u32> {
+        Lock::holder_at(&folder.join(LOCK))
     }
 
     /// Calls `each` for every file of a run with a preview of how [`Runs::undo`] would restore the

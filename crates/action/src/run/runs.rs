@@ -64,6 +64,9 @@ impl Begun {
     }
 }
 
+/// The name of the lock in the folder of journals.
+pub(crate) const LOCK: &str = "lock";
+
 /// The locked folder of journals.
 #[derive(Debug)]
 pub struct Runs {
@@ -85,7 +88,7 @@ impl Runs {
     /// as they are.
     pub fn open(folder: &Path, waiting: impl FnOnce(Option<u32>)) -> Result<Runs, Error> {
         create_dir_private(folder)?;
-        let lock = Lock::take(&folder.join("lock"), waiting)?;
+        let lock = Lock::take(&folder.join(LOCK), waiting)?;
         let runs = Runs { folder: folder.into(), _lock: lock };
         for run in run_numbers(&runs.folder, FILES_SUFFIX)? {
             if matches!(Replay::is_over(&runs.path(run)), Ok(true)) {

@@ -1,12 +1,16 @@
 // Starts the shortcuts, and the module of the page, which the page names in <div data-module="...">.
 
 import { alertUser } from "./http.js";
+import { startJobs } from "./jobs.js";
 import { listen, onKey } from "./keys.js";
 import { showLocalTimes } from "./times.js";
 
 const modules = {
   "folder-sets": () => import("./folder-sets.js"),
   groups: () => import("./groups.js"),
+  plan: () => import("./plan.js"),
+  runs: () => import("./runs.js"),
+  start: () => import("./start.js"),
 };
 
 const part = document.querySelector("[data-module]");
@@ -15,6 +19,7 @@ onKey("p", "Go to the plan", go("/plan"));
 onKey("u", "Go to the runs, to undo", go("/runs"));
 listen();
 showLocalTimes();
+startJobs();
 if (part) {
   const load = modules[part.dataset.module];
   load?.().then((module) => module.start(part)).catch((error) => alertUser(error.message));

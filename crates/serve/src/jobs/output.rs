@@ -50,6 +50,21 @@ impl Output {
         BufReader::new(OutputReader { output: self.clone(), at: 0 })
     }
 
+    /// Reads some bytes from a position on, and returns their number. 0 is the end.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
+    pub fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        match &*self.0 {
+            Stored::Memory(bytes) => {
+                let start = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+                (&bytes[start..]).read(buffer)
+            }
+            Stored::File(file, _) => file.read_at(buffer, at),
+        }
+    }
+
     /// Returns the bytes if they are in memory.
     pub(super) fn in_memory(&self) -> Option<&[u8]> {
         match &*self.0 {
@@ -80,13 +95,7 @@ pub struct OutputReader {
 
 impl Read for OutputReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = match &*self.output.0 {
-            Stored::Memory(bytes) => {
-                let start = usize::try_from(self.at).unwrap_or(usize::MAX).min(bytes.len());
-                (&bytes[start..]).read(buffer)?
-            }
-            Stored::File(file, _) => file.read_at(buffer, self.at)?,
-        };
+        let read = self.output.read_at(buffer, self.at)?;
         self.at += read as u64;
         Ok(read)
     }

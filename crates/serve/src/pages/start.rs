@@ -1,19 +1,256 @@
-//! The start page: what is in the catalog, and what can be won.
+//! The start page: what is in the catalog, what can be won, and what to do next.
+//!
+//! A scan changes no files of the user, so it can be started on a read-only server.
 
+mod disks;
+mod summary;
+
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::routing::get;
+use catalog::{ScannedRoot, VolumeSummary};
 use maud::{Markup, html};
 
+pub(crate) use self::summary::{Summaries, Summary};
 use crate::app::App;
-use crate::layout::page;
+use crate::error::PageError;
+use crate::layout::{name, page, plain_name};
+use crate::pages::jobs::{Done, hex, outcome, place};
+use crate::quantity::{count, counted, files, size, time};
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/", get(show))
 }
 
-async fn show(State(app): State<Arc<App>>) -> Markup {
-    page(&app, "Start", "/", &html! { h1 { "lop" } })
+async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, PageError> {
+    let content = app.blocking(|app| content(app)).await?;
+    let main = html! {
+        .narrow data-module="start" {
+            (outcome(&app, &done))
+            (place("scan"))
+            (content)
+        }
+    };
+    Ok(page(&app, "Start", "/", &main))
+}
+
+fn content(app: &App) -> Result<Markup, PageError> {
+    if !app.catalog_path().exists() {
+        return Ok(first_page(app));
+    }
+    let (summary, decisions) = match app.summary().and_then(|all| Ok((all, app.decisions_now()?.0)))
+    {
+        Ok(all) => all,
+        Err(error) => return Ok(unusable(&error)),
+    };
+    let offline = disks::offline(&summary.overview.volumes);
+    Ok(html! {
+        h1 { "What is stored twice" }
+        (cards(&summary, decisions))
+        (steps(app, &summary, decisions))
+        (scan_form(&summary.overview.roots))
+        (disk_table(&summary.overview.volumes, &offline))
+        (catalog_line(app, &summary))
+    })
+}
+
+/// The page before the first scan.
+fn first_page(app: &App) -> Markup {
+    html! {
+        h1 { "Find files that are stored twice" }
+        p {
+            "lop looks through the folders that you choose, and compares files byte by byte. Only files that are "
+            "really identical form a group. The result is stored in a catalog, so later scans read only what changed."
+        }
+        p { b { "A scan changes none of your files." } " It only reads them." }
+        (scan_form(&[]))
+        h2 { "What comes next" }
+        ol.steps {
+            li { "Scan the folders in which copies may be." }
+            li { "Look at the groups of identical files, and decide which copies stay. One decision can settle all groups of the same folders." }
+            li { "Check the plan. It lists every file that would be touched, and why the other one stays." }
+            li { "Apply the plan. Every run can be undone." }
+        }
+        p.dim { "The catalog will be " (name(app.catalog_path().as_os_str().as_bytes())) "." }
+    }
+}
+
+fn unusable(error: &PageError) -> Markup {
+    html! {
+        h1 { "The catalog cannot be used" }
+        .note.error role="alert" { (error.markup()) }
+        (scan_form(&[]))
+    }
+}
+
+fn cards(summary: &Summary, decisions: u64) -> Markup {
+    let (groups, all) = (&summary.groups, &summary.overview.all);
+    html! {
+        .cards {
+            .card { b.big { (size(groups.reclaimable)) } "can be reclaimed" }
+            .card {
+                b.big { (count(groups.redundant)) }
+                (if groups.redundant == 1 { "file is redundant" } else { "files are redundant" })
+                ", in " a href="/groups" { (counted(groups.groups, "group", "groups")) }
+            }
+            .card {
+                b.big { (count(decisions)) }
+                (if decisions == 1 { "decision" } else { "decisions" }) " made so far"
+            }
+            .card { b.big { (count(all.files)) } "files remembered, " (size(all.bytes)) }
+        }
+    }
+}
+
+/// What to do next, with the first open step marked.
+fn steps(app: &App, summary: &Summary, decisions: u64) -> Markup {
+    let next = match (summary.groups.groups, decisions) {
+        (0, _) => 0,
+        (_, 0) => 1,
+        _ => 2,
+    };
+    let step = |at: usize, text: Markup| {
+        html! {
+            li.next[at == next] aria-current=[(at == next).then_some("step")] {
+                (text)
+                @if at == next { " " span.state { "next" } }
+            }
+        }
+    };
+    html! {
+        h2 { "What to do next" }
+        ol.steps {
+            (step(0, html! { a href="#scan" { "Scan" } " the folders in which copies may be." }))
+            (step(1, html! {
+                "Review the " a href="/groups" { "groups" } ", or decide whole " a href="/same-folders" { "folders with the same files" }
+                " at once."
+            }))
+            (step(2, html! { "Make the " a href="/plan" { "plan" } ", and look at what would happen to each file." }))
+            (step(3, html! {
+                "Apply the plan. Each " a href="/runs" { "run" } " can be undone."
+                @if !app.allows_actions() { " " span.dim { "This server is read-only: start it with --allow-actions." } }
+            }))
+        }
+    }
+}
+
+fn scan_form(roots: &[ScannedRoot]) -> Markup {
+    html! {
+        section aria-labelledby="scan" {
+            h2 #scan { (if roots.is_empty() { "Scan" } else { "Scanned folders" }) }
+            form #scan-form {
+                @if !roots.is_empty() { (root_table(roots)) }
+                .bar {
+                    label.grow {
+                        span.label-text { (if roots.is_empty() { "Folder" } else { "Another folder" }) }
+                        input type="text" name="path" placeholder="/srv/photos" autocomplete="off" spellcheck="false"
+                            aria-describedby="scan-hint";
+                    }
+                    button.primary type="submit" { "Scan" }
+                }
+                p.dim #scan-hint {
+                    "The path on the machine where lop runs, beginning with /. A scan reads files and changes none. "
+                    "It goes on if you close this page."
+                }
+            }
+        }
+    }
+}
+
+fn root_table(roots: &[ScannedRoot]) -> Markup {
+    html! {
+        .scroll {
+            table {
+                thead { tr {
+                    th scope="col" { span.hidden-label { "Scan again" } }
+                    th scope="col" { "Folder" }
+                    th.num scope="col" { "Files" }
+                    th.num scope="col" { "Size" }
+                    th scope="col" { "Last scan" }
+                } }
+                tbody { @for root in roots { (root_row(root)) } }
+            }
+        }
+    }
+}
+
+fn root_row(root: &ScannedRoot) -> Markup {
+    let label = format!("Scan {} again", plain_name(&root.path));
+    html! {
+        tr {
+            td { input type="checkbox" name="root" value=(hex(&root.path)) aria-label=(label); }
+            td {
+                (name(&root.path))
+                @if !root.complete { " " span.state.warn { "interrupted" } }
+                @if !root.options.is_empty() {
+                    br; small { "scanned with " (root.options) "; a scan from here uses the usual options" }
+                }
+            }
+            td.num { (count(root.remembered.files)) }
+            td.num { (size(root.remembered.bytes)) }
+            td { (time(root.finished_ms)) }
+        }
+    }
+}
+
+fn disk_table(disks: &[VolumeSummary], offline: &[bool]) -> Markup {
+    let missing = offline.iter().filter(|&&offline| offline).count() as u64;
+    html! {
+        @if missing > 0 {
+            .note.warning {
+                p {
+                    (counted(missing, "disk is", "disks are")) " not mounted. lop remembers their files, but offers no "
+                    "action on them."
+                }
+            }
+        }
+        @if disks.len() > 1 || missing > 0 {
+            h2 { "Disks" }
+            .scroll {
+                table {
+                    thead { tr {
+                        th scope="col" { "Below" }
+                        th scope="col" { "File system" }
+                        th.num scope="col" { "Files" }
+                        th.num scope="col" { "Size" }
+                        th scope="col" { "State" }
+                    } }
+                    tbody {
+                        @for (disk, offline) in disks.iter().zip(offline) {
+                            tr {
+                                td { (name(&disk.path)) }
+                                td { (disk.volume.and_then(|volume| volume.known_name()).unwrap_or("unknown")) }
+                                td.num { (count(disk.remembered.files)) }
+                                td.num { (size(disk.remembered.bytes)) }
+                                td { @if *offline { span.state.warn { "offline" } } @else { "mounted" } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn catalog_line(app: &App, summary: &Summary) -> Markup {
+    let path = app.catalog_path();
+    let bytes = std::fs::metadata(path).map_or(0, |meta| meta.len());
+    let all = &summary.overview.all;
+    html! {
+        h2 { "Catalog" }
+        p { (name(path.as_os_str().as_bytes())) ", " (size(bytes)) }
+        @if summary.overview.problems > 0 {
+            p.warn {
+                (counted(summary.overview.problems, "entry", "entries"))
+                " could not be examined by the last scans; scan again to see which."
+            }
+        }
+        @if all.pending > 0 {
+            p.warn { (files(all.pending)) " not compared yet, because a scan was interrupted. Scan the folder again." }
+        }
+        @if all.damaged > 0 { p.warn { (files(all.damaged)) " found damaged or unreadable." } }
+    }
 }

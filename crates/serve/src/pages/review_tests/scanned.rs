@@ -85,7 +85,7 @@ impl Scanned {
             files: 0,
             bytes: 0,
         };
-        writer.commit(&tree, matched, copies.into_iter(), &[], &record).expect("commits");
+        writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
     }
 
     /// Returns the answer to a request for a page.

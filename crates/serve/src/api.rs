@@ -1,0 +1,36 @@
+//! What the handlers for scripts share: JSON in, JSON out, errors as JSON.
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::error::PageError;
+
+/// The answer to a script.
+pub(crate) type Answer = Result<Json<Value>, ApiError>;
+
+/// A [`PageError`] that is sent as JSON.
+#[derive(Debug)]
+pub(crate) struct ApiError(PageError);
+
+impl From<PageError> for ApiError {
+    fn from(error: PageError) -> ApiError {
+        ApiError(error)
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        self.0.into_json()
+    }
+}
+
+/// Reads the body of a request.
+///
+/// # Errors
+///
+/// Fails if the body is not the JSON that the handler expects.
+pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PageError> {
+    serde_json::from_slice(body).map_err(|e| PageError::bad_request(format!("Wrong request: {e}")))
+}

@@ -1,0 +1,142 @@
+// Shows running jobs on every page, and starts and cancels them.
+//
+// A browser opens at most six connections to a server, over all tabs. The stream of events is therefore open only while
+// a job runs. The server remembers jobs, so a page that is loaded again shows the same.
+
+import { alertUser, announce, getJson, getText, post } from "./http.js";
+
+const sign = document.getElementById("running");
+const place = document.getElementById("jobs");
+const kinds = new Set(place?.dataset.kinds.split(" "));
+const shown = new Map();
+let source;
+
+/** Starts a job by a request, and shows it. */
+export async function run(url, body) {
+  const { job } = await post(url, body);
+  announce("Started");
+  watch();
+  return job;
+}
+
+/** Follows the running jobs until none is left. */
+export function watch() {
+  if (source) return;
+  source = new EventSource("/events");
+  source.addEventListener("message", (event) => show(JSON.parse(event.data).jobs));
+  source.addEventListener("end", (event) => {
+    close();
+    show(JSON.parse(event.data).jobs);
+  });
+  // The browser connects again by itself, unless the server refused.
+  source.addEventListener("error", () => {
+    if (source?.readyState !== EventSource.CLOSED) return;
+    close();
+    alertUser("lop serve does not answer. The work goes on if lop serve is still running; reload the page to see it.");
+  });
+}
+
+function close() {
+  source?.close();
+  source = undefined;
+}
+
+function show(jobs) {
+  const running = new Set(jobs.map((job) => job.id));
+  for (const job of jobs) {
+    if (!shown.has(job.id)) {
+      shown.set(job.id, place ? addCard(job) : undefined);
+      announce(`${job.title} has started`);
+    }
+    update(job);
+  }
+  sign.hidden = jobs.length === 0;
+  for (const id of shown.keys()) {
+    if (running.has(id)) continue;
+    shown.get(id)?.remove();
+    shown.delete(id);
+    ended(id);
+  }
+}
+
+function addCard(job) {
+  const card = document.createElement("div");
+  card.className = "card job";
+  const title = document.createElement("b");
+  title.textContent = job.title;
+  const bar = document.createElement("progress");
+  bar.max = 100;
+  bar.setAttribute("aria-label", job.title);
+  const text = document.createElement("p");
+  text.className = "text";
+  const cancel = document.createElement("button");
+  cancel.type = "button";
+  cancel.textContent = "Cancel";
+  cancel.addEventListener("click", () => post(`/api/jobs/${job.id}/cancel`).catch(() => {}));
+  card.append(title, bar, text, cancel);
+  place.append(card);
+  return card;
+}
+
+function update(job) {
+  const percent = job.percent ?? undefined;
+  sign.querySelector(".text").textContent = percent === undefined ? "Working" : `Working, ${percent} %`;
+  const card = shown.get(job.id);
+  if (!card) return;
+  const bar = card.querySelector("progress");
+  if (percent === undefined) bar.removeAttribute("value");
+  else bar.value = percent;
+  let text = job.text ?? "Starting";
+  if (job.problems) text += ` (${job.problems} ${job.problems === 1 ? "message" : "messages"})`;
+  if (job.cancelled) text = `Stopping. ${text}`;
+  card.querySelector(".text").textContent = text;
+  if (job.cancelled) card.querySelector("button").textContent = "Stop at once";
+}
+
+async function ended(id) {
+  const { title, job } = await getJson(`/api/jobs/${id}`).catch(() => ({}));
+  if (!job) return;
+  if (place && kinds.has(job.kind)) {
+    location.assign(`${location.pathname}?done=${id}#outcome`);
+    return;
+  }
+  announce(`${title} has ended`);
+  sign.hidden = false;
+  sign.querySelector(".text").textContent = job.exit_code === 0 ? "Done" : "Ended";
+  sign.href = `/runs?done=${id}`;
+}
+
+function openDialog(dialog, body) {
+  const preview = dialog.querySelector(".preview");
+  const url = dialog.dataset.preview;
+  if (preview && url) {
+    const ok = dialog.querySelector("button[value=ok]");
+    ok.disabled = true;
+    getText(url).then((html) => {
+      preview.innerHTML = html;
+      ok.disabled = false;
+    }, (error) => (preview.textContent = error.message));
+  }
+  dialog.returnValue = "";
+  dialog.onclose = () => {
+    if (dialog.returnValue === "ok") run(dialog.dataset.post, body ?? JSON.parse(dialog.dataset.body)).catch(() => {});
+  };
+  dialog.showModal();
+}
+
+/** Asks for confirmation in a dialog of the page, and starts its job with `body`. `preview` is the page to show in it. */
+export function confirm(id, body, preview) {
+  const dialog = document.getElementById(id);
+  if (preview) dialog.dataset.preview = preview;
+  openDialog(dialog, body);
+}
+
+/** Shows the jobs that run when the page is loaded, and makes the buttons that open dialogs work. */
+export function startJobs() {
+  if (!sign.hidden) watch();
+  document.addEventListener("click", (event) => {
+    const button = event.target.closest?.("button[data-dialog]");
+    if (button) openDialog(document.getElementById(button.dataset.dialog));
+  });
+  document.getElementById("outcome")?.focus();
+}

@@ -1,0 +1,212 @@
+//! Starts, shows and cancels jobs. The pages learn what a job does from `/events`, and what came of it from
+//! `/api/jobs/ID`; a job does not depend on any page.
+
+mod events;
+mod outcome;
+
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use maud::{Markup, html};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+pub(crate) use self::events::Streams;
+pub(super) use self::outcome::{Done, messages, outcome, summary_of, title};
+use crate::api::{Answer, read};
+use crate::app::App;
+use crate::error::PageError;
+use crate::jobs::{Action, JobId, JobSpec, StartError};
+
+/// Maximum number of days after which files are removed from quarantine.
+const MAX_DAYS: u64 = 36_500;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/events", get(events::stream))
+        .route("/api/jobs", get(list))
+        .route("/api/jobs/{id}", get(one))
+        .route("/api/jobs/{id}/cancel", post(cancel))
+        .route("/api/scan", post(scan))
+        .route("/api/plan", post(plan))
+        .route("/api/apply", post(apply))
+        .route("/api/undo", post(undo))
+        .route("/api/restore", post(restore))
+        .route("/api/purge", post(purge))
+}
+
+/// Returns the place where the script shows running jobs. The page is loaded again when a job of one of
+/// `kinds`, separated by blanks, ends.
+pub(super) fn place(kinds: &str) -> Markup {
+    html! { section #jobs data-kinds=(kinds) aria-label="Running work" {} }
+}
+
+async fn list(State(app): State<Arc<App>>) -> Answer {
+    Ok(Json(json!({ "jobs": app.jobs.list() })))
+}
+
+async fn one(State(app): State<Arc<App>>, Path(id): Path<u64>) -> Answer {
+    let job = app.jobs.job(JobId(id)).ok_or_else(unknown)?;
+    let title = title(job.kind);
+    Ok(Json(json!({ "title": title, "job": job })))
+}
+
+async fn cancel(State(app): State<Arc<App>>, Path(id): Path<u64>) -> Answer {
+    app.jobs.job(JobId(id)).ok_or_else(unknown)?;
+    Ok(Json(json!({ "cancelled": app.jobs.cancel(JobId(id)) })))
+}
+
+fn unknown() -> PageError {
+    PageError::not_found("lop serve does not remember this job")
+}
+
+/// Which folders to scan.
+#[derive(Deserialize)]
+struct ScanRequest {
+    /// Folders that were scanned before, as hexadecimal digits of their bytes.
+    #[serde(default)]
+    roots: Vec<String>,
+    /// A folder that the user typed.
+    #[serde(default)]
+    path: String,
+}
+
+async fn scan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
+    let request: ScanRequest = read(&body)?;
+    let job = app.blocking(move |app| start(app, JobSpec::Scan { paths: request.paths(app)? }));
+    started(job.await?)
+}
+
+impl ScanRequest {
+    /// Returns the folders, if each of them is a folder or was one at an earlier scan.
+    fn paths(self, app: &App) -> Result<Vec<PathBuf>, PageError> {
+        let known = if self.roots.is_empty() { Vec::new() } else { app.summary()?.root_paths() };
+        let mut paths = Vec::new();
+        for root in &self.roots {
+            let path = known.iter().find(|path| hex(path) == *root);
+            let path = path.ok_or_else(|| {
+                PageError::conflict(
+                    "One of the folders is no longer in the catalog",
+                    "Reload the page.",
+                )
+            })?;
+            paths.push(PathBuf::from(std::ffi::OsString::from_vec(path.clone())));
+        }
+        let typed = self.path.trim();
+        if !typed.is_empty() {
+            paths.push(folder(typed)?);
+        }
+        if paths.is_empty() {
+            return Err(PageError::bad_request("Choose a folder to scan"));
+        }
+        Ok(paths)
+    }
+}
+
+/// Returns the folder that the user typed.
+fn folder(typed: &str) -> Result<PathBuf, PageError> {
+    if !typed.starts_with('/') {
+        return Err(PageError::bad_request("Type the whole path of the folder, beginning with /"));
+    }
+    match std::fs::metadata(typed) {
+        Ok(meta) if meta.is_dir() => Ok(PathBuf::from(typed)),
+        Ok(_) => Err(PageError::bad_request("This path is not a folder")),
+        Err(e) => Err(PageError::bad_request(format!("The folder cannot be opened: {e}"))),
+    }
+}
+
+/// Returns bytes as hexadecimal digits.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[derive(Deserialize)]
+struct PlanRequest {
+    action: Action,
+}
+
+async fn plan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
+    let PlanRequest { action } = read(&body)?;
+    let job = app.blocking(move |app| {
+        // Read first: a decision that is made meanwhile is then at worst called a later one.
+        let (_, decisions) = app.decisions_now()?;
+        let (paths, protect) = (Vec::new(), Vec::new());
+        let job = start(app, JobSpec::Plan { action, paths, min_size: None, protect })?;
+        app.plans.begin(job, action, decisions);
+        Ok(job)
+    });
+    started(job.await?)
+}
+
+#[derive(Deserialize)]
+struct ApplyRequest {
+    plan: u64,
+}
+
+async fn apply(State(app): State<Arc<App>>, body: Bytes) -> Answer {
+    app.check_actions()?;
+    let plan = JobId(read::<ApplyRequest>(&body)?.plan);
+    let job = app.blocking(move |app| {
+        app.check_unapplied(plan)?;
+        let job = start(app, JobSpec::Apply { plan })?;
+        app.plans.applied(plan, job);
+        Ok(job)
+    });
+    started(job.await?)
+}
+
+#[derive(Deserialize)]
+struct UndoRequest {
+    run: u64,
+}
+
+async fn undo(State(app): State<Arc<App>>, body: Bytes) -> Answer {
+    app.check_actions()?;
+    let UndoRequest { run } = read(&body)?;
+    let spec = JobSpec::Undo { run: Some(run), paths: Vec::new() };
+    started(app.blocking(|app| start(app, spec)).await?)
+}
+
+async fn restore(State(app): State<Arc<App>>) -> Answer {
+    app.check_actions()?;
+    started(app.blocking(|app| start(app, JobSpec::Restore { paths: Vec::new() })).await?)
+}
+
+#[derive(Deserialize)]
+struct PurgeRequest {
+    days: u64,
+}
+
+async fn purge(State(app): State<Arc<App>>, body: Bytes) -> Answer {
+    app.check_actions()?;
+    let PurgeRequest { days } = read(&body)?;
+    if days > MAX_DAYS {
+        return Err(PageError::bad_request("This is more than a hundred years").into());
+    }
+    let spec = JobSpec::PurgeQuarantine { older_than_seconds: days * 86_400 };
+    started(app.blocking(|app| start(app, spec)).await?)
+}
+
+fn started(job: JobId) -> Answer {
+    Ok(Json::<Value>(json!({ "job": job })))
+}
+
+fn start(app: &App, spec: JobSpec) -> Result<JobId, PageError> {
+    app.jobs.start(spec).map_err(|error| match error {
+        StartError::Busy(other) => {
+            let running = app.jobs.job(other).map_or("Other work", |job| title(job.kind));
+            let advice = "Wait until it has ended, or cancel it first.";
+            PageError::conflict(format!("{running} is still running"), advice)
+        }
+        StartError::NoPlan(_) => {
+            PageError::conflict("lop serve no longer has this plan", "Make the plan again.")
+        }
+        StartError::ShutDown => PageError::conflict("lop serve is ending", ""),
+        error @ StartError::Spawn(_) => PageError::failed(&error),
+    })
+}

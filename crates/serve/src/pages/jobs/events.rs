@@ -1,0 +1,107 @@
+//! The stream of events that tells pages about running jobs.
+//!
+//! A browser opens at most six connections to a server, so a page opens a stream only while a job runs. The
+//! first event has the current state. The last one, `end`, says that no job runs any more.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::sync::watch::Receiver;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use super::title;
+use crate::app::App;
+use crate::jobs::Job;
+
+/// Maximum number of open streams.
+const MAX_STREAMS: usize = 32;
+
+/// Minimum time between two events.
+const INTERVAL: Duration = Duration::from_millis(250);
+
+/// Time after which a browser connects again.
+const RETRY: Duration = Duration::from_secs(1);
+
+/// Interval of the comments that show that a quiet stream is alive.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
+
+/// The places for open streams.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams(Arc<Semaphore>);
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams(Arc::new(Semaphore::new(MAX_STREAMS)))
+    }
+}
+
+/// An open stream.
+struct Open {
+    app: Arc<App>,
+    changes: Receiver<u64>,
+    /// When the next event may be sent. `None` before the first.
+    next: Option<Instant>,
+    is_over: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+/// Answers `GET /events`.
+pub(super) async fn stream(State(app): State<Arc<App>>) -> Response {
+    let Ok(place) = Arc::clone(&app.streams.0).try_acquire_owned() else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
+    let changes = app.jobs.subscribe();
+    let open = Open { app, changes, next: None, is_over: false, _place: place };
+    let events = stream::unfold(open, |mut open| async {
+        let event = open.event().await?;
+        Some((Ok::<_, Infallible>(event), open))
+    });
+    Sse::new(events).keep_alive(KeepAlive::new().interval(COMMENT_INTERVAL)).into_response()
+}
+
+impl Open {
+    async fn event(&mut self) -> Option<Event> {
+        if self.is_over {
+            return None;
+        }
+        if let Some(next) = self.next {
+            self.changes.changed().await.ok()?;
+            tokio::time::sleep_until(next).await;
+        }
+        let generation = *self.changes.borrow_and_update();
+        let jobs = self.app.jobs.list();
+        let running: Vec<Value> = jobs.iter().filter(|job| is_running(job)).map(brief).collect();
+        self.is_over = running.is_empty();
+        let event = Event::default().id(generation.to_string());
+        let event = if self.next.is_none() { event.retry(RETRY) } else { event };
+        self.next = Some(Instant::now() + INTERVAL);
+        let event = if self.is_over { event.event("end") } else { event };
+        event.json_data(json!({ "jobs": running })).ok()
+    }
+}
+
+/// Returns whether a job runs.
+pub(super) fn is_running(job: &Job) -> bool {
+    job.ended_ms.is_none()
+}
+
+/// Returns what the progress bar shows.
+fn brief(job: &Job) -> Value {
+    let progress = job.progress.as_ref();
+    json!({
+        "id": job.id,
+        "title": title(job.kind),
+        "cancelled": job.cancelled,
+        "text": progress.map(|progress| &progress.text),
+        "percent": progress.and_then(|progress| progress.done_percent),
+        "problems": job.messages_total,
+    })
+}

@@ -1,0 +1,96 @@
+//! What the server knows about the plans that its jobs made.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::lines::PlanLines;
+use crate::app::App;
+use crate::error::PageError;
+use crate::jobs::{Action, JobId};
+use crate::pages::jobs::summary_of;
+
+/// Number of plans that are remembered. Older ones are forgotten with their jobs.
+const MOST: usize = 20;
+
+/// The plans, by the number of the job that made them.
+#[derive(Debug, Default)]
+pub(crate) struct Plans(Mutex<BTreeMap<u64, Known>>);
+
+/// A plan.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) action: Action,
+    /// The state of the decisions when the plan was begun.
+    pub(super) decisions: u64,
+    /// The last job that applied it.
+    pub(super) applied: Option<JobId>,
+    lines: Option<Arc<PlanLines>>,
+}
+
+impl Plans {
+    /// Notes that a job makes a plan. `decisions` is the state of the decisions before it started.
+    pub(crate) fn begin(&self, job: JobId, action: Action, decisions: u64) {
+        let mut plans = self.lock();
+        plans.insert(job.0, Known { action, decisions, applied: None, lines: None });
+        while plans.len() > MOST {
+            plans.pop_first();
+        }
+    }
+
+    /// Notes that a job applies a plan.
+    pub(crate) fn applied(&self, plan: JobId, by: JobId) {
+        if let Some(known) = self.lock().get_mut(&plan.0) {
+            known.applied = Some(by);
+        }
+    }
+
+    pub(super) fn get(&self, plan: JobId) -> Option<Known> {
+        self.lock().get(&plan.0).cloned()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl App {
+    /// Returns the lines of a plan. The first call reads the whole plan.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the job is unknown, has not ended or made no plan, or if the plan cannot be read.
+    pub(super) fn plan_lines(&self, plan: JobId) -> Result<Arc<PlanLines>, PageError> {
+        if let Some(lines) = self.plans.get(plan).and_then(|known| known.lines) {
+            return Ok(lines);
+        }
+        let gone = || PageError::not_found("lop serve no longer has this plan");
+        let output = self.jobs.plan(plan).ok_or_else(gone)?;
+        let lines = PlanLines::index(output).map_err(|e| PageError::failed(&e))?;
+        let lines = Arc::new(lines);
+        if let Some(known) = self.plans.lock().get_mut(&plan.0) {
+            known.lines = Some(Arc::clone(&lines));
+        }
+        Ok(lines)
+    }
+
+    /// Returns the run that applied a plan.
+    pub(super) fn run_of_plan(&self, plan: JobId) -> Option<u64> {
+        let job = self.jobs.job(self.plans.get(plan)?.applied?)?;
+        summary_of(&job, "run")
+    }
+
+    /// Fails if a plan was applied already.
+    ///
+    /// # Errors
+    ///
+    /// Fails with the number of the run.
+    pub(crate) fn check_unapplied(&self, plan: JobId) -> Result<(), PageError> {
+        match self.run_of_plan(plan) {
+            Some(run) => {
+                let text = format!("This plan was applied as run {run}");
+                Err(PageError::conflict(text, "Make a new plan for what is left."))
+            }
+            None => Ok(()),
+        }
+    }
+}

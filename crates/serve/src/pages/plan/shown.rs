@@ -1,0 +1,224 @@
+//! Shows a plan: totals, warnings, the list of files, and the dialog that applies it.
+
+use std::io;
+
+use action::plan::SavedAction;
+use maud::{Markup, html};
+
+use super::lines::PlanLines;
+use super::plans::Known;
+use crate::app::App;
+use crate::error::PageError;
+use crate::jobs::{Action, Job, JobKind};
+use crate::layout::{path_name, plain_name};
+use crate::pages::jobs::{messages, summary_of};
+use crate::quantity::{count, counted, files, size, time};
+
+/// Maximum number of rows in one answer.
+const MAX_ROWS: u32 = 200;
+
+/// Number of deleted files above which the user confirms once more.
+const MANY: u32 = 100;
+
+/// Returns the section about a plan.
+///
+/// # Errors
+///
+/// Fails if the plan cannot be read.
+pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
+    let lines = app.plan_lines(job.id)?;
+    let known = app.plans.get(job.id);
+    let action = known.as_ref().map_or(Action::Quarantine, |known| known.action);
+    let run = app.run_of_plan(job.id);
+    let stale = is_stale(app, job, known.as_ref())?;
+    Ok(html! {
+        section aria-labelledby="plan-title" {
+            h2 #plan-title { (what(action, lines.len())) }
+            p.dim { "Made " (time(job.started_ms)) ". Nothing was changed yet." }
+            @if let Some(run) = run {
+                .note { p { "This plan was applied as " a href=(format!("/runs/{run}")) { "run " (run) } "." } }
+            } @else if let Some(why) = stale {
+                .note.warning { p { (why) " Make the plan again to take that into account." } }
+            }
+            (cards(job, action, &lines))
+            (left_out(job))
+            @if lines.len() == 0 {
+                .empty {
+                    h2 { "The plan is empty" }
+                    p { "Nothing would be done. Decide more groups, or look above for what was left out." }
+                }
+            } @else {
+                (apply_bar(app, job, action, &lines, run.is_some()))
+                (list(job, &lines))
+            }
+        }
+    })
+}
+
+/// Returns the reason why a plan may not be what the user wants any more.
+fn is_stale(
+    app: &App,
+    job: &Job,
+    known: Option<&Known>,
+) -> Result<Option<&'static str>, PageError> {
+    if let Some(known) = known
+        && app.decisions_now()?.1 != known.decisions
+    {
+        return Ok(Some("Decisions were made or withdrawn after this plan."));
+    }
+    let jobs = app.jobs.list();
+    let mut later = jobs.iter().filter(|other| other.started_ms >= job.started_ms);
+    let is_later = later.any(|other| other.kind.changes() && other.kind != JobKind::Purge);
+    Ok(is_later.then_some("A scan or a run changed the catalog after this plan."))
+}
+
+fn what(action: Action, number: u32) -> String {
+    let files = files(number.into());
+    match action {
+        Action::Quarantine => format!("Move {files} to quarantine"),
+        Action::Hardlink => format!("Replace {files} with hard links"),
+        Action::Reflink => format!("Let {files} share disk space"),
+        Action::Symlink => format!("Replace {files} with symbolic links"),
+        Action::Delete => format!("Delete {files}"),
+    }
+}
+
+fn cards(job: &Job, action: Action, lines: &PlanLines) -> Markup {
+    let freed = summary_of(job, "reclaimable_bytes").unwrap_or(0);
+    html! {
+        .cards {
+            .card { b.big { (count(lines.len().into())) } (if lines.len() == 1 { "file" } else { "files" }) " to act on" }
+            @if let Some(groups) = summary_of(job, "groups") {
+                .card { b.big { (count(groups)) } (if groups == 1 { "group" } else { "groups" }) ", each keeps at least one file" }
+            }
+            @if action == Action::Quarantine {
+                .card { b.big { (size(lines.bytes())) } "in these files; free when you empty the quarantine" }
+            } @else {
+                .card { b.big { (size(freed)) } "would be freed" }
+            }
+        }
+    }
+}
+
+/// Returns what is not in the plan, and why.
+fn left_out(job: &Job) -> Markup {
+    const UNKNOWN: [(&str, &str); 5] = [
+        ("stale_files", "changed or gone since the scan"),
+        ("pending", "not compared yet"),
+        ("damaged", "damaged or unreadable"),
+        ("offline", "on a disk that is not mounted"),
+        ("views", "possibly the same file by another path"),
+    ];
+    let unknown: Vec<(u64, &str)> = UNKNOWN
+        .into_iter()
+        .filter_map(|(key, why)| Some((summary_of(job, key).filter(|&number| number > 0)?, why)))
+        .collect();
+    html! {
+        @if !unknown.is_empty() || job.messages_total > 0 {
+            .note.warning {
+                h2 { "Not in the plan" }
+                @for (number, why) in unknown { p { (files(number)) " " (why) } }
+                (messages(job))
+            }
+        }
+    }
+}
+
+fn apply_bar(app: &App, job: &Job, action: Action, lines: &PlanLines, is_applied: bool) -> Markup {
+    let base = format!("/plan/{}", job.id.0);
+    let reason = match (app.check_actions(), is_applied) {
+        (Err(_), _) => Some(
+            "This server is read-only. Start it with --allow-actions, or save the plan and apply it with: lop dedupe --plan FILE --apply",
+        ),
+        (_, true) => Some("This plan was applied already. Make a new one for what is left."),
+        _ => None,
+    };
+    html! {
+        .bar {
+            button.primary.danger[action == Action::Delete] type="button" data-dialog="apply-dialog"
+                disabled[reason.is_some()] aria-describedby=[reason.map(|_| "apply-reason")] {
+                (what(action, lines.len())) "…"
+            }
+            span.label-text { "Save as" }
+            a.button href=(format!("{base}/plan.jsonl")) download { "plan of lop" }
+            a.button href=(format!("{base}/plan.csv")) download { "table (CSV)" }
+            a.button href=(format!("{base}/plan.sh")) download { "shell script" }
+        }
+        @if let Some(reason) = reason { p.dim #apply-reason { (reason) } }
+        @else { (dialog(job, action, lines)) }
+    }
+}
+
+fn dialog(job: &Job, action: Action, lines: &PlanLines) -> Markup {
+    let text = super::ACTIONS.iter().find(|(known, ..)| *known == action).map(|&(_, _, text)| text);
+    let asks = action == Action::Delete && lines.len() > MANY;
+    let body = format!("{{\"plan\":{}}}", job.id.0);
+    html! {
+        dialog #apply-dialog data-post="/api/apply" data-body=(body) aria-labelledby="apply-title" {
+            h2 #apply-title { (what(action, lines.len())) "?" }
+            p { (counted(lines.len().into(), "file", "files")) ", " (size(lines.bytes())) " in total. " @if let Some(text) = text { (text) } }
+            p { "Each file is compared byte by byte with the file that stays, right before anything is done. A file that changed is left alone." }
+            form method="dialog" {
+                @if asks {
+                    label.choice {
+                        input type="checkbox" required;
+                        span { "I understand that undo can only copy these files back from the files that stay." }
+                    }
+                }
+                .bar.end {
+                    button value="cancel" formnovalidate autofocus { "Cancel" }
+                    button.primary value="ok" { (what(action, lines.len())) }
+                }
+            }
+        }
+    }
+}
+
+fn list(job: &Job, lines: &PlanLines) -> Markup {
+    html! {
+        .bar role="search" {
+            label.grow {
+                span.hidden-label { "Show only paths with this text" }
+                input #plan-filter type="search" placeholder="Show only paths with this text" autocomplete="off"
+                    spellcheck="false" aria-keyshortcuts="/";
+            }
+            output #plan-count for="plan-filter" { (files(lines.len().into())) }
+        }
+        .list.plan-list #plan-list role="grid" tabindex="0" aria-label="Files in the plan"
+            data-job=(job.id.0) data-count=(lines.len()) { .spacer {} }
+        p.detail-line #plan-detail aria-live="polite" { span.dim { "Choose a line to see its whole paths." } }
+    }
+}
+
+/// Returns rows of the list.
+///
+/// # Errors
+///
+/// Fails if the plan cannot be read.
+pub(super) fn rows(lines: &PlanLines, filter: &str, from: u32, number: u32) -> io::Result<Markup> {
+    let found = lines.matching(filter)?;
+    let all = found.as_ref().map_or(lines.len() as usize, |found| found.len());
+    let to = from.saturating_add(number.min(MAX_ROWS)).min(u32::try_from(all).unwrap_or(u32::MAX));
+    let at = |rank: u32| found.as_ref().map_or(rank, |found| found[rank as usize]);
+    let actions: io::Result<Vec<_>> = (from..to).map(|rank| lines.action(at(rank))).collect();
+    let actions = actions?;
+    Ok(html! { @for (rank, action) in (from..to).zip(&actions) { (row(rank, action)) } })
+}
+
+fn row(rank: u32, action: &SavedAction) -> Markup {
+    let (path, kept) = (plain_name(&action.path), plain_name(&action.kept));
+    html! {
+        .row.plan role="row" aria-rowindex=(rank + 1) data-rank=(rank) {
+            span.paths role="gridcell" {
+                span.line.path data-path=(path) {
+                    span.word.remove { (action.kind.word()) } (path_name(&action.path))
+                }
+                span.line.kept data-kept=(kept) data-why=(action.why) {
+                    span.word.keep { "keep" } (path_name(&action.kept))
+                    @if !action.why.is_empty() { small { "(" bdi { (action.why) } ")" } }
+                }
+            }
+            span.num role="gridcell" { (size(action.size)) }
+        }
+    }
+}

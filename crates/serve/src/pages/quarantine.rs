@@ -1,0 +1,217 @@
+//! The quarantine: files that runs moved away, which can be restored or removed for good.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use action::quarantine::QuarantinedFile;
+use action::run::Runs;
+use axum::Router;
+use axum::extract::{Query, State};
+use axum::routing::get;
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::error::PageError;
+use crate::layout::{page, path_name};
+use crate::pages::jobs::{Done, outcome, place};
+use crate::quantity::{count, counted, files, size, time};
+
+/// Number of files that the page lists.
+const LISTED: usize = 1000;
+
+/// Number of days after which files are removed, unless the user types another number.
+const DAYS: u64 = 30;
+
+/// Milliseconds in a day.
+const DAY_MS: u64 = 86_400_000;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/quarantine", get(show)).route("/quarantine/purge", get(preview))
+}
+
+async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, PageError> {
+    let content = app.blocking(content).await?;
+    let main = html! {
+        .narrow data-module="runs" {
+            h1 { "Quarantine" }
+            (outcome(&app, &done))
+            (place("apply undo restore purge"))
+            (content)
+        }
+    };
+    Ok(page(&app, "Quarantine", "/quarantine", &main))
+}
+
+/// A number of files in quarantine.
+#[derive(Clone, Copy, Default)]
+struct Sum {
+    files: u64,
+    bytes: u64,
+    since_ms: i64,
+}
+
+impl Sum {
+    fn add(&mut self, file: &QuarantinedFile) {
+        self.files += file.file_count();
+        self.bytes = self.bytes.saturating_add(file.allocated);
+        self.since_ms = file.since_ms;
+    }
+}
+
+fn content(app: &App) -> Result<Markup, PageError> {
+    let mut unreadable = Vec::new();
+    let stored = Runs::quarantined(&app.runs_dir(), |error| unreadable.push(error.to_string()))?;
+    let (mut all, mut runs) = (Sum::default(), BTreeMap::<u64, Sum>::new());
+    for file in &stored {
+        all.add(file);
+        runs.entry(file.run).or_default().add(file);
+    }
+    Ok(html! {
+        @if !unreadable.is_empty() {
+            .note.warning {
+                p { "Some journals could not be read, so the list may be incomplete:" }
+                ul.messages { @for why in unreadable.iter().take(20) { li { (why) } } }
+            }
+        }
+        @if stored.is_empty() {
+            .empty {
+                h2 { "The quarantine is empty" }
+                p { "Plans with the action Quarantine move files here. They stay until you restore or remove them." }
+            }
+        } @else {
+            p {
+                b { (files(all.files)) } " in quarantine, " b { (size(all.bytes)) } ". "
+                "They are in hidden folders on their own disks, and take up space until they are removed."
+            }
+            (actions(app, all))
+            (run_table(&runs))
+            (file_table(&stored))
+        }
+    })
+}
+
+fn actions(app: &App, all: Sum) -> Markup {
+    let is_off = app.check_actions().is_err();
+    html! {
+        .bar {
+            button type="button" data-dialog="restore-dialog" disabled[is_off] { "Restore all…" }
+            form #purge-form .inline {
+                label { "Remove for good what is older than " input #days type="number" min="0" max="36500" value=(DAYS) required; " days" }
+                button.danger type="submit" disabled[is_off] { "Remove…" }
+            }
+        }
+        @if is_off {
+            p.dim { "This server is read-only. Start it with --allow-actions, or use lop quarantine restore and lop quarantine purge." }
+        } @else {
+            dialog #restore-dialog data-post="/api/restore" data-body="{}" aria-labelledby="restore-title" {
+                h2 #restore-title { "Restore all files in quarantine?" }
+                p { (files(all.files)) ", " (size(all.bytes)) ", are moved back to where they were. Nothing is overwritten: if another file has the name now, it stays." }
+                form method="dialog" { .bar.end {
+                    button value="cancel" autofocus { "Cancel" }
+                    button.primary value="ok" { "Restore" }
+                } }
+            }
+            dialog #purge-dialog data-post="/api/purge" aria-labelledby="purge-title" {
+                h2 #purge-title { "Remove files for good?" }
+                .preview aria-live="polite" {}
+                p { b { "This cannot be undone." } " A file is removed only if the file that was kept for it still exists and is equal byte by byte." }
+                form method="dialog" { .bar.end {
+                    button value="cancel" autofocus { "Cancel" }
+                    button.primary.danger value="ok" { "Remove for good" }
+                } }
+            }
+        }
+    }
+}
+
+fn run_table(runs: &BTreeMap<u64, Sum>) -> Markup {
+    html! {
+        h2 { "By run" }
+        .scroll {
+            table {
+                thead { tr {
+                    th scope="col" { "Run" }
+                    th scope="col" { "Since" }
+                    th.num scope="col" { "Files" }
+                    th.num scope="col" { "Size" }
+                } }
+                tbody {
+                    @for (run, sum) in runs.iter().rev() {
+                        tr {
+                            th scope="row" { a href=(format!("/runs/{run}")) { "Run " (run) } " " small { "(restore with Undo)" } }
+                            td { (time(sum.since_ms)) }
+                            td.num { (count(sum.files)) }
+                            td.num { (size(sum.bytes)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn file_table(stored: &[QuarantinedFile]) -> Markup {
+    html! {
+        h2 { "Files" }
+        .scroll {
+            table.files {
+                thead { tr {
+                    th scope="col" { "Came from" }
+                    th.num scope="col" { "Size" }
+                    th.num scope="col" { "Run" }
+                    th scope="col" { "Since" }
+                } }
+                tbody {
+                    @for file in stored.iter().rev().take(LISTED) {
+                        tr {
+                            td {
+                                (path_name(&file.path))
+                                @if let Some(number) = file.files { small.path-line { "folder with " (files(number)) } }
+                            }
+                            td.num { (size(file.size)) }
+                            td.num { a href=(format!("/runs/{}", file.run)) { (file.run) } }
+                            td { (time(file.since_ms)) }
+                        }
+                    }
+                }
+            }
+        }
+        @if stored.len() > LISTED {
+            p.dim { "The newest " (count(LISTED as u64)) " of " (counted(stored.len() as u64, "entry", "entries")) " are shown." }
+        }
+    }
+}
+
+/// How old files have to be.
+#[derive(Deserialize)]
+struct Older {
+    days: u64,
+}
+
+/// Answers with what a removal would remove, for the dialog.
+async fn preview(
+    State(app): State<Arc<App>>,
+    Query(Older { days }): Query<Older>,
+) -> Result<Markup, PageError> {
+    let sum = app.blocking(move |app| {
+        let before = before_ms(SystemTime::now(), days);
+        let stored = Runs::quarantined(&app.runs_dir(), |_| ())?;
+        let mut sum = Sum::default();
+        stored.iter().filter(|file| file.since_ms <= before).for_each(|file| sum.add(file));
+        Ok(sum)
+    });
+    let sum = sum.await?;
+    Ok(html! {
+        @if sum.files == 0 { p { "No file is that old. Nothing would be removed." } }
+        @else { p { b { (files(sum.files)) } ", " (size(sum.bytes)) ", in quarantine for more than " (counted(days, "day", "days")) "." } }
+    })
+}
+
+/// Returns the time `days` days before `now`, in milliseconds since the epoch.
+fn before_ms(now: SystemTime, days: u64) -> i64 {
+    let now = now.duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
+    let age = u128::from(days).saturating_mul(DAY_MS.into());
+    i64::try_from(now.saturating_sub(age)).unwrap_or(i64::MAX)
+}
