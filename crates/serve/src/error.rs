@@ -71,6 +71,21 @@ impl PageError {
         PageError { status: StatusCode::INTERNAL_SERVER_ERROR, text, advice: "" }
     }
 
+    /// Adds what the user can do.
+    pub(crate) fn with_advice(self, advice: &'static str) -> PageError {
+        PageError { advice, ..self }
+    }
+
+    /// Returns what happened, without a full stop.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what the user can do. May be empty.
+    pub(crate) fn advice(&self) -> &'static str {
+        self.advice
+    }
+
     /// Returns the response for a script: a JSON object with `error` and `advice`.
     pub(crate) fn into_json(self) -> Response {
         let body = serde_json::json!({ "error": self.text, "advice": self.advice });

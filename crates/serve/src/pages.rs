@@ -1,5 +1,6 @@
 //! The pages, one module each, and their routes.
 
+pub(crate) mod file;
 mod start;
 
 use std::sync::Arc;
@@ -15,6 +16,7 @@ use crate::error::PageError;
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
+        .merge(file::routes())
         .merge(start::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }
