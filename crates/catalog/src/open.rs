@@ -37,6 +37,9 @@ use crate::schema::{INDEXES, MIGRATIONS, VERSION};
 /// Suffix of the lock file. No other program uses this suffix for its own locks.
 const LOCK_SUFFIX: &str = ".lop-lock";
 
+/// Suffix of the certificate.
+const CERTIFICATE_SUFFIX: &str = ".tls";
+
 /// Maximum time that a query waits for a commit to finish.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time that a commit waits for open queries. It is long because the results of a scan of
@@ -99,7 +102,8 @@ impl Catalog {
     /// Returns the paths of all files that a catalog at `path` may have. These files can appear and
     /// vanish while a scan reads their directory.
     pub fn files(path: &Path) -> Vec<PathBuf> {
-        const SUFFIXES: [&str; 6] = ["", "-journal", "-wal", "-shm", LOCK_SUFFIX, ".new"];
+        const SUFFIXES: [&str; 8] =
+            ["", "-journal", "-wal", "-shm", LOCK_SUFFIX, ".new", CERTIFICATE_SUFFIX, ".tls.new"];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
@@ -116,6 +120,11 @@ impl Catalog {
     /// Returns the folder with the journals of the runs that changed files of a catalog at `path`.
     pub fn runs_dir(path: &Path) -> PathBuf {
         with_suffix(path, ".runs")
+    }
+
+    /// Returns the path of the certificate with which the catalog at `path` is served.
+    pub fn certificate(path: &Path) -> PathBuf {
+        with_suffix(path, CERTIFICATE_SUFFIX)
     }
 
     /// Opens the catalog at `path` for queries.
@@ -160,6 +169,15 @@ impl Catalog {
     /// Returns the format version; 0 for an empty database.
     fn version(&self) -> Result<i64, Error> {
         self.db.query_row("PRAGMA user_version", [], |row| row.get(0)).at(&self.path)
+    }
+
+    /// Returns a number that changes whenever another connection has changed the catalog.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub fn data_version(&self) -> Result<i64, Error> {
+        self.db.query_row("PRAGMA data_version", [], |row| row.get(0)).at(&self.path)
     }
 
     /// Runs several queries on one snapshot, even if another process commits between them.

@@ -1,9 +1,13 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
+mod door;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use catalog::Catalog;
+use catalog::{Catalog, Decider};
+
+use self::door::CatalogDoor;
 
 use crate::error::PageError;
 use crate::server::Options;
@@ -13,11 +17,12 @@ use crate::server::Options;
 pub(crate) struct App {
     options: Options,
     csrf: String,
+    door: CatalogDoor,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { options, csrf }
+        App { door: CatalogDoor::new(&options.catalog), options, csrf }
     }
 
     /// Returns the secret that pages send with every change.
@@ -30,13 +35,38 @@ impl App {
         &self.options.catalog
     }
 
-    /// Opens the catalog for queries.
+    /// Passes the open catalog to `ask`. Only one thread uses the catalog at a time.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read, or if `ask` fails.
+    pub(crate) fn with_catalog<T>(
+        &self,
+        ask: impl FnOnce(&Catalog) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.with_decider(|decider| ask(decider.catalog()))
+    }
+
+    /// Like [`App::with_catalog`], for changing decisions.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read, or if `change` fails.
+    pub(crate) fn with_decider<T>(
+        &self,
+        change: impl FnOnce(&Decider) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.door.with(change)
+    }
+
+    /// Returns a number that changes whenever another process has changed the catalog. Decisions of this
+    /// server do not change it.
     ///
     /// # Errors
     ///
     /// Fails if the catalog does not exist or cannot be read.
-    pub(crate) fn catalog(&self) -> Result<Catalog, PageError> {
-        Ok(Catalog::open(self.catalog_path())?)
+    pub(crate) fn catalog_version(&self) -> Result<u64, PageError> {
+        self.door.version()
     }
 
     /// Returns the folder with the journals of runs.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -24,6 +25,22 @@ pub enum Error {
     /// The system has no random numbers for the token.
     #[error("cannot make a token: {0}")]
     Token(#[from] getrandom::Error),
+    /// The file with the certificate cannot be used.
+    #[error("cannot use the certificate in {}: {source}", file.display())]
+    Certificate {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The file with the token cannot be used.
+    #[error("cannot use the token in {}: {source}", file.display())]
+    TokenFile {
+        /// The file.
+        file: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The threads of the server cannot be started.
     #[error("cannot start the server: {0}")]
     Start(io::Error),

@@ -61,23 +61,15 @@ pub(crate) struct Gate {
     /// The secret that pages send with every change.
     csrf: Secret,
     cookie: String,
+    is_encrypted: bool,
 }
 
 impl Gate {
-    /// Makes new secrets. `port` is part of the cookie's name, because browsers send cookies to all
-    /// ports of a host.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the system has no random numbers.
-    pub(crate) fn new(hosts: Hosts, port: u16) -> Result<Gate, getrandom::Error> {
-        Ok(Gate {
-            hosts,
-            token: Secret::random()?,
-            session: Secret::random()?,
-            csrf: Secret::random()?,
-            cookie: format!("lop-{port}"),
-        })
+    /// Creates the gate of a server. `port` is part of the cookie's name, because browsers send cookies to
+    /// all ports of a host. `is_encrypted` keeps the cookie out of connections without encryption.
+    pub(crate) fn new(hosts: Hosts, port: u16, token: Secret, is_encrypted: bool) -> Gate {
+        let (session, csrf) = (token.derived("session"), token.derived("csrf"));
+        Gate { hosts, session, csrf, token, cookie: format!("lop-{port}"), is_encrypted }
     }
 
     /// Returns the token of the address that the user opens.

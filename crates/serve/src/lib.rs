@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `server` | the socket, connections and their limits |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
+//! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `layout` | the frame of every page, and parts that several pages use |
@@ -29,7 +30,9 @@ mod gate;
 pub mod jobs;
 mod layout;
 mod pages;
+mod private_file;
 mod server;
+mod tls;
 
 pub use error::Error;
 pub use server::{Options, Server, Stopper};

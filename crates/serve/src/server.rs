@@ -14,13 +14,17 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener as TokioListener;
 use tokio::runtime::Builder;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{Notify, Semaphore};
+use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
 use crate::error::Error;
-use crate::gate::{Gate, Hosts, pass};
+use crate::gate::{Gate, Hosts, Secret, pass};
 use crate::pages;
+use crate::tls::Tls;
 
 /// Maximum number of open connections. A browser opens six.
 const MAX_CONNECTIONS: usize = 256;
@@ -36,6 +40,9 @@ const MAX_HEAD: usize = 32 * 1024;
 /// are read from slow disks.
 const BLOCKING_THREADS: usize = 8;
 
+/// Delay before the next connection is accepted after one could not be.
+const ACCEPT_DELAY: Duration = Duration::from_millis(50);
+
 /// Time that open requests have to finish when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -50,6 +57,10 @@ pub struct Options {
     pub hosts: Vec<String>,
     /// True if runs that change files may be started.
     pub allow_actions: bool,
+    /// The file that keeps the token from one start to the next. `None` for a new token at each start.
+    pub token_file: Option<PathBuf>,
+    /// The file that keeps the certificate. `None` for connections without encryption.
+    pub certificate: Option<PathBuf>,
     /// The lop program, which does the work on files.
     pub program: PathBuf,
 }
@@ -61,6 +72,7 @@ pub struct Server {
     address: SocketAddr,
     gate: Arc<Gate>,
     app: Arc<App>,
+    tls: Option<Tls>,
     stop: Stopper,
 }
 
@@ -80,7 +92,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// Fails if the address cannot be used or the system has no random numbers.
+    /// Fails if the address, the certificate or the token file cannot be used, or if the system has no random
+    /// numbers.
     pub fn bind(options: Options) -> Result<Server, Error> {
         let address = options.listen;
         let failed = |source| Error::Listen { address, source };
@@ -88,9 +101,13 @@ impl Server {
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let hosts = Hosts::new(address.ip(), &options.hosts);
-        let gate = Arc::new(Gate::new(hosts, address.port())?);
+        let certificate = options.certificate.as_ref();
+        let tls = certificate.map(|file| Tls::open(file, address, &options.hosts)).transpose()?;
+        let token = options.token_file.as_ref();
+        let token = token.map_or_else(|| Ok(Secret::random()?), |file| Secret::kept_in(file))?;
+        let gate = Arc::new(Gate::new(hosts, address.port(), token, tls.is_some()));
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
-        Ok(Server { listener, address, gate, app, stop: Stopper::default() })
+        Ok(Server { listener, address, gate, app, tls, stop: Stopper::default() })
     }
 
     /// Returns the address that the server listens on.
@@ -101,7 +118,13 @@ impl Server {
     /// Returns the URL that the user opens, with the token. `address` is the one that the user can
     /// reach; it differs from [`Server::address`] if the server listens on all addresses.
     pub fn url_at(&self, address: SocketAddr) -> String {
-        format!("http://{address}/?token={}", self.gate.token())
+        let scheme = if self.tls.is_some() { "https" } else { "http" };
+        format!("{scheme}://{address}/?token={}", self.gate.token())
+    }
+
+    /// Returns the SHA-256 fingerprint of the certificate, as browsers show it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.tls.as_ref().map(|tls| tls.fingerprint.as_str())
     }
 
     /// Returns a handle that stops the server.
@@ -119,12 +142,12 @@ impl Server {
         let mut runtime = Builder::new_current_thread();
         let runtime = runtime.enable_all().max_blocking_threads(BLOCKING_THREADS).build();
         let runtime = runtime.map_err(Error::Start)?;
-        let Server { listener, gate, app, stop, .. } = self;
+        let Server { listener, gate, app, tls, stop, .. } = self;
         let router = router(gate, Arc::clone(&app));
         let served = runtime.block_on(async {
-            let listener = tokio::net::TcpListener::from_std(listener)?;
+            let listener = TokioListener::from_std(listener)?;
             tokio::select! {
-                never = accept(&listener, router) => never,
+                never = accept(&listener, router, tls.map(|tls| tls.acceptor)) => never,
                 () = stop.0.notified() => Ok(()),
             }
         });
@@ -139,26 +162,36 @@ pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
     pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
 }
 
-async fn accept(listener: &tokio::net::TcpListener, router: Router) -> io::Result<()> {
+async fn accept(
+    listener: &TokioListener,
+    router: Router,
+    tls: Option<TlsAcceptor>,
+) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
-        match listener.accept().await {
-            Ok((socket, _)) => {
-                // Small responses should not wait for more data.
-                let _as_it_is = socket.set_nodelay(true);
-                tokio::spawn(serve_connection(socket, router.clone(), place));
-            }
+        let Ok((socket, _)) = listener.accept().await else {
             // The connection was closed before it was accepted, or the process has no descriptors left.
-            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
-        }
+            tokio::time::sleep(ACCEPT_DELAY).await;
+            continue;
+        };
+        // Small responses should not wait for more data.
+        let _as_it_is = socket.set_nodelay(true);
+        let (router, tls) = (router.clone(), tls.clone());
+        tokio::spawn(async move {
+            let _place = place;
+            let Some(tls) = tls else { return serve_connection(socket, router).await };
+            // A client that does not encrypt, or does not trust the certificate, ends here.
+            if let Ok(Ok(socket)) = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(socket)).await {
+                serve_connection(socket, router).await;
+            }
+        });
     }
 }
 
 async fn serve_connection(
-    socket: tokio::net::TcpStream,
+    socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
-    _place: OwnedSemaphorePermit,
 ) {
     let service = TowerToHyperService::new(router);
     let mut http = http1::Builder::new();

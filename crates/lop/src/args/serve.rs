@@ -1,6 +1,7 @@
 //! The arguments of `lop serve`.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use clap::Args;
 
@@ -34,6 +35,19 @@ pub(crate) struct ServeArgs {
     /// Accept requests for this host name, for example behind a proxy
     #[arg(long, value_name = "NAME")]
     pub(crate) allow_host: Vec<String>,
+
+    /// Encrypt connections with a certificate that lop makes
+    ///
+    /// The certificate is kept beside the catalog. Browsers warn about it once; compare the fingerprint that lop
+    /// prints.
+    #[arg(long)]
+    pub(crate) tls: bool,
+
+    /// Keep the token in FILE, so that the address stays the same
+    ///
+    /// Without this option, each start has a new token. lop creates the file if it does not exist.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) token_file: Option<PathBuf>,
 
     /// Open the page in a browser on this machine
     #[arg(long)]

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use catalog::Catalog;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde::Serialize;
@@ -27,6 +28,8 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
     let program = std::env::current_exe()
         .map_err(|e| CommandError::failed("cannot find the program itself").because(e))?;
     let server = Server::bind(Options {
+        certificate: args.tls.then(|| Catalog::certificate(&catalog)),
+        token_file: args.token_file.clone(),
         catalog,
         listen: args.listen,
         hosts: args.allow_host.clone(),
@@ -35,7 +38,7 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
     })?;
     interrupt::arm().map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
     let url = server.url_at(reachable(server.address()));
-    announce(&url, args, settings)?;
+    announce(&url, server.fingerprint(), args, settings)?;
     if args.open {
         open_browser(&url, settings);
     }
@@ -49,12 +52,19 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
 #[derive(Serialize)]
 struct Announcement<'a> {
     url: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<&'a str>,
 }
 
-fn announce(url: &str, args: &ServeArgs, settings: &Settings) -> Result<(), CommandError> {
+fn announce(
+    url: &str,
+    fingerprint: Option<&str>,
+    args: &ServeArgs,
+    settings: &Settings,
+) -> Result<(), CommandError> {
     stdout::print(|out| {
         if settings.json {
-            writeln!(out, "{}", document(&Announcement { url }))?;
+            writeln!(out, "{}", document(&Announcement { url, fingerprint }))?;
         } else {
             writeln!(out, "{url}")?;
             if args.qr {
@@ -65,8 +75,11 @@ fn announce(url: &str, args: &ServeArgs, settings: &Settings) -> Result<(), Comm
         out.flush()
     })?;
     if settings.verbosity != Verbosity::Quiet && !settings.json {
-        if !args.listen.ip().is_loopback() {
-            settings.note("the connection is not encrypted: use this address only in a network that you trust");
+        match fingerprint {
+            Some(fingerprint) => settings.note(&format!("certificate SHA-256 {fingerprint}")),
+            None if args.listen.ip().is_loopback() => {}
+            None => settings
+                .note("connections are not encrypted: use --tls, or only a network that you trust"),
         }
         settings.note("press Ctrl-C to stop");
     }

@@ -4,10 +4,11 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 
-use super::{Gate, Hosts, Refused};
+use super::{Gate, Hosts, Refused, Secret};
 
 fn gate() -> Gate {
-    Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 8080).expect("random")
+    let token = Secret::random().expect("random");
+    Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 8080, token, false)
 }
 
 /// A request of a page of the server that changes something.

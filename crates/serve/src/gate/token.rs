@@ -1,6 +1,13 @@
 //! Random secrets, and their comparison in constant time.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+use crate::error::Error;
+use crate::private_file;
 
 /// A secret of 256 random bits, written as 64 hexadecimal digits.
 #[derive(Clone)]
@@ -16,6 +23,40 @@ impl Secret {
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes)?;
         Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// Reads the secret in `file`. If the file does not exist, makes a secret and stores it there.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read or created, is not private, or contains no secret.
+    pub(crate) fn kept_in(file: &Path) -> Result<Secret, Error> {
+        let failed = |source| Error::TokenFile { file: file.into(), source };
+        match private_file::read(file) {
+            Ok(bytes) => Secret::parse(&bytes).ok_or_else(|| {
+                failed(io::Error::new(io::ErrorKind::InvalidData, "not 64 hexadecimal digits"))
+            }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                let secret = Secret::random()?;
+                let line = format!("{}\n", secret.0);
+                private_file::create(file, line.as_bytes()).map_err(failed)?;
+                Ok(secret)
+            }
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Option<Secret> {
+        let text = std::str::from_utf8(bytes).ok()?.trim_end();
+        let is_secret = text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
+        is_secret.then(|| Secret(text.to_ascii_lowercase()))
+    }
+
+    /// Returns a secret that follows from this one, but does not reveal it. Different purposes give
+    /// different secrets.
+    pub(crate) fn derived(&self, purpose: &str) -> Secret {
+        let digest = Sha256::new().chain_update(purpose).chain_update(&self.0).finalize();
+        Secret(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
     /// Returns the digits.
@@ -58,5 +99,24 @@ mod tests {
     fn secrets_differ() {
         let random = || Secret::random().expect("random");
         assert!(!random().is(random().digits()));
+        let secret = random();
+        assert!(!secret.derived("a").is(secret.derived("b").digits()));
+        assert!(!secret.derived("a").is(secret.digits()));
+    }
+
+    #[test]
+    fn a_kept_secret_stays_the_same() {
+        let tree = testkit::TempTree::new();
+        let file = tree.path().join("token");
+        let first = Secret::kept_in(&file).expect("made");
+        assert!(Secret::kept_in(&file).expect("read").is(first.digits()));
+    }
+
+    #[test]
+    fn a_file_without_a_secret_is_refused() {
+        for bytes in [&b""[..], b"0123", &[b'g'; 64], &[b'0'; 65], b"\xff"] {
+            assert!(Secret::parse(bytes).is_none());
+        }
+        assert!(Secret::parse(&[b'A'; 64]).is_some());
     }
 }

@@ -1,0 +1,87 @@
+//! The only way of the server to its catalog: one connection, used by one thread at a time.
+//!
+//! `SQLite` locks belong to the process. If a process closes any descriptor of the database, it loses the
+//! locks of all its connections, and opening a catalog by its path does that. Nothing may therefore open
+//! the catalog while a query is running.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use catalog::Decider;
+
+use crate::error::PageError;
+
+/// The connection to the catalog.
+#[derive(Debug)]
+pub(super) struct CatalogDoor {
+    path: PathBuf,
+    open: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    connection: Option<(Decider, Identity)>,
+    /// Version that [`CatalogDoor::version`] returned last, and the version of the connection then.
+    version: u64,
+    data_version: Option<i64>,
+}
+
+/// Device and inode number of the file. The first scan, and a user, can replace it.
+type Identity = (u64, u64);
+
+impl CatalogDoor {
+    pub(super) fn new(path: &Path) -> CatalogDoor {
+        CatalogDoor { path: path.into(), open: Mutex::default() }
+    }
+
+    /// Passes the connection to `work`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be opened, or if `work` fails.
+    pub(super) fn with<T>(
+        &self,
+        work: impl FnOnce(&Decider) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        // A panic in a query leaves the connection usable.
+        let mut state = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        work(state.connection(&self.path)?)
+    }
+
+    /// Returns a number that changes whenever another connection has changed the catalog, or the file was
+    /// replaced.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be opened or read.
+    pub(super) fn version(&self) -> Result<u64, PageError> {
+        let mut state = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = state.connection(&self.path)?.catalog().data_version()?;
+        if state.data_version.replace(now) != Some(now) {
+            state.version += 1;
+        }
+        Ok(state.version)
+    }
+}
+
+impl State {
+    /// Returns the connection. Opens the catalog first if it is not open, or if the file was replaced.
+    fn connection(&mut self, path: &Path) -> Result<&Decider, PageError> {
+        let found = std::fs::metadata(path).ok().map(|found| identity(&found));
+        if self.connection.as_ref().map(|(_, identity)| *identity) != found || found.is_none() {
+            self.connection = None;
+            self.data_version = None;
+            let decider = Decider::open(path)?;
+            let identity = std::fs::metadata(path).map(|found| identity(&found)).unwrap_or_default();
+            self.connection = Some((decider, identity));
+        }
+        let connection = self.connection.as_ref().map(|(decider, _)| decider);
+        connection.ok_or_else(|| PageError::not_found("The catalog is not open"))
+    }
+}
+
+fn identity(found: &Metadata) -> Identity {
+    (found.dev(), found.ino())
+}
