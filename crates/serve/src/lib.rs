@@ -8,11 +8,13 @@
 //! | Module | Contents |
 //! |---|---|
 //! | `server` | the socket, connections and their limits |
+//! | `stall` | ends connections to clients that stop reading |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
 //! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `layout` | the frame of every page, and parts that several pages use |
+//! | `quantity` | sizes, counts and times as pages show them |
 //! | `pages` | one module per page, with its routes |
 //! | [`jobs`] | child processes, their progress and results |
 //!
@@ -31,7 +33,9 @@ pub mod jobs;
 mod layout;
 mod pages;
 mod private_file;
+mod quantity;
 mod server;
+mod stall;
 mod tls;
 
 pub use error::Error;

@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::gate::{Gate, Hosts, Secret, pass};
 use crate::pages;
+use crate::stall::StallGuard;
 use crate::tls::Tls;
 
 /// Maximum number of open connections. A browser opens six.
@@ -32,6 +33,9 @@ const MAX_CONNECTIONS: usize = 256;
 /// Maximum time that a client may take to send the head of a request. Also the time that an idle
 /// connection stays open.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Time after which a client that takes no bytes of a response is dropped.
+const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Maximum size of the head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
@@ -197,5 +201,6 @@ async fn serve_connection(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
     // An error means that the client went away or does not speak HTTP. Both concern only the client.
-    let _ended = http.serve_connection(TokioIo::new(socket), service).await;
+    let socket = TokioIo::new(StallGuard::new(socket, STALL_TIMEOUT));
+    let _ended = http.serve_connection(socket, service).await;
 }

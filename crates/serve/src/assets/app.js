@@ -2,6 +2,7 @@
 
 import { alertUser } from "./http.js";
 import { listen, onKey } from "./keys.js";
+import { showLocalTimes } from "./times.js";
 
 const modules = {};
 
@@ -10,6 +11,7 @@ const go = (path) => () => location.assign(path);
 onKey("p", "Go to the plan", go("/plan"));
 onKey("u", "Go to the runs, to undo", go("/runs"));
 listen();
+showLocalTimes();
 if (part) {
   const load = modules[part.dataset.module];
   load?.().then((module) => module.start(part)).catch((error) => alertUser(error.message));

@@ -9,9 +9,12 @@ use std::io;
 use fsops::{File, Stat};
 use walk::{PathOpener, split_path};
 
-use super::types::Type;
+use super::types::{self, Type};
 use crate::app::App;
 use crate::error::PageError;
+
+/// The system's error for a link in a path, on Linux.
+const ELOOP: i32 = 40;
 
 /// A file as the catalog remembers it.
 #[derive(Debug)]
@@ -49,7 +52,7 @@ impl Opened {
             return Err(changed());
         }
         let mut opened = Opened { path: member.path, file, stat, kind: Type::Other };
-        opened.kind = Type::of(&opened.start(types_bytes())?);
+        opened.kind = Type::of(&opened.start(types::READ_BYTES)?);
         Ok(opened)
     }
 
@@ -78,17 +81,13 @@ impl Opened {
     }
 }
 
-fn types_bytes() -> usize {
-    super::types::READ_BYTES
-}
-
 /// Finds file `ordinal` of a group, in the order in which the pages list the files.
 fn find(app: &App, number: i64, ordinal: u32) -> Result<Member, PageError> {
     let missing = || {
         let advice = "The catalog has changed since the page was loaded. Reload the page.";
         PageError::not_found("This group does not have this file").with_advice(advice)
     };
-    let files = app.catalog()?.files_with(number)?;
+    let files = app.with_catalog(|catalog| Ok(catalog.files_with(number)?))?;
     let file = files.into_iter().nth(ordinal as usize).ok_or_else(missing)?;
     Ok(Member { path: file.path, inode: file.inode, size: file.size, mtime_ns: file.mtime_ns })
 }
@@ -103,18 +102,18 @@ fn changed() -> PageError {
 }
 
 fn explain(error: &io::Error) -> PageError {
-    use io::ErrorKind::{
-        FilesystemLoop, InvalidInput, NotADirectory, NotFound, PermissionDenied,
-    };
+    use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
     match error.kind() {
         NotFound => PageError::not_found("This file is gone")
             .with_advice("It was moved or deleted since the scan, or its disk is not mounted."),
-        // A link, or something that is not a regular file, took the place of the file.
-        FilesystemLoop | NotADirectory | InvalidInput => changed(),
         PermissionDenied => PageError::forbidden(
             "lop may not read this file",
             "Start lop serve as a user who may read it.",
         ),
+        // Something that is not a regular file took the place of the file.
+        NotADirectory | InvalidInput => changed(),
+        // The path contains a link.
+        _ if error.raw_os_error() == Some(ELOOP) => changed(),
         _ => PageError::failed(error),
     }
 }
