@@ -3,39 +3,34 @@
 //! Several threads can read files at the same time, each into its own [`Part`]. The result does not
 //! depend on how the files are divided, as long as the parts are finished in the order of the rows.
 
+use catalog::SpaceRow;
+
 use crate::copies;
 use crate::files::{NO_DIR, Name, Sizes, UNIQUE, each_file, join_links, key};
 use crate::numbers::Numbers;
 use crate::shape::{Shape, UNREACHABLE};
 use crate::space::{Names, Space, Sums, VolumeTop};
 
-/// Disk space of most files: their size in whole blocks of this many bytes.
-const BLOCK_BYTES: u64 = 4096;
-
-/// A directory of a catalog.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Dir {
-    /// Its row id.
-    pub(crate) id: i64,
-    /// The row id of its parent. Ignored for the top.
-    pub(crate) parent: i64,
-    pub(crate) name: Vec<u8>,
+/// The directories of a catalog.
+#[derive(Debug)]
+pub(crate) struct Dirs {
+    /// The row id of each directory and of its parent. The first one is the root directory.
+    rows: Vec<(i64, i64)>,
+    names: Names,
 }
 
-/// A name of a file of a catalog.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct File {
-    /// The row id of its directory.
-    pub(crate) dir: i64,
-    /// The row id of its file system.
-    pub(crate) volume: i64,
-    pub(crate) inode: u64,
-    pub(crate) size: u64,
-    /// Bytes on disk, if they are not the size in whole blocks.
-    pub(crate) allocated: Option<u64>,
-    pub(crate) mtime_ns: i64,
-    /// The row id of its content, if the content is known.
-    pub(crate) content: Option<i64>,
+impl Dirs {
+    /// Starts with the root directory, which has the id `top`.
+    pub(crate) fn new(top: i64) -> Dirs {
+        let mut names = Names::default();
+        names.push(b"");
+        Dirs { rows: vec![(top, top)], names }
+    }
+
+    pub(crate) fn push(&mut self, id: i64, parent: i64, name: &[u8]) {
+        self.rows.push((id, parent));
+        self.names.push(name);
+    }
 }
 
 /// Everything about a catalog except its files.
@@ -49,33 +44,25 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Starts with the directories and with the id and the reclaimable bytes of each content. `top`
-    /// is the id of the root directory. Directories that are not below it are left out.
-    pub(crate) fn new(
-        dirs: &[Dir],
-        top: i64,
-        contents: impl Iterator<Item = (i64, u64)>,
-    ) -> Builder {
-        let contents: Vec<(i64, u64)> = contents.filter(|&(_, bytes)| bytes > 0).collect();
-        let mut numbers = Numbers::new(dirs.iter().map(|dir| dir.id));
-        let top = numbers.get(top).unwrap_or(0);
-        let mut parents: Vec<u32> = Vec::with_capacity(dirs.len());
-        for (at, dir) in (0..).zip(dirs) {
-            // An orphan becomes its own parent and is therefore not below the top.
-            parents.push(numbers.get(dir.parent).unwrap_or(at));
+    /// Starts with the directories, and with the id and the reclaimable bytes of each content.
+    /// Directories that are not below the root directory are left out.
+    pub(crate) fn new(dirs: &Dirs, contents: &[(i64, u64)]) -> Builder {
+        let mut numbers = Numbers::new(dirs.rows.iter().map(|row| row.0));
+        let mut parents: Vec<u32> = Vec::with_capacity(dirs.rows.len());
+        for (at, &(_, parent)) in (0..).zip(&dirs.rows) {
+            // An orphan becomes its own parent and is therefore not below the root directory.
+            parents.push(numbers.get(parent).unwrap_or(at));
         }
-        let (shape, order) = Shape::arrange(&parents, |at| &dirs[at as usize].name, top);
+        let (shape, order) = Shape::arrange(&parents, |at| dirs.names.get(at), 0);
         let mut names = Names::default();
-        for &position in &order.positions {
-            names.push(&dirs[position as usize].name);
-        }
+        order.positions.iter().for_each(|&position| names.push(dirs.names.get(position)));
         numbers.renumber(|at| order.numbers[at as usize]);
         Builder {
             shape,
             names,
             dirs: numbers,
-            contents: Numbers::new(contents.iter().map(|&(id, _)| id)),
-            reclaimable: contents.into_iter().map(|(_, reclaimable)| reclaimable).collect(),
+            contents: Numbers::new(contents.iter().map(|content| content.0)),
+            reclaimable: contents.iter().map(|content| content.1).collect(),
         }
     }
 
@@ -91,42 +78,31 @@ impl Builder {
         }
     }
 
-    /// Computes the sums.
-    pub(crate) fn finish(&self, parts: Vec<Files>) -> (Vec<Sums>, Vec<VolumeTop>) {
-        let shape = &self.shape;
+    /// Computes the sums of all files in `parts`.
+    pub(crate) fn finish(self, parts: Vec<Files>) -> Space {
+        let shape = self.shape;
         let mut sums = vec![Sums::default(); shape.parents.len()];
-        let (mut names, mut volumes) = (Vec::new(), Vec::new());
-        for mut part in parts {
-            // The first part is the largest allocation, and need not be copied.
-            if names.is_empty() {
-                names = part.names
-            } else {
-                names.append(&mut part.names)
-            }
-            part.dirs.iter().for_each(|&(dir, ref found)| sums[dir as usize].add(found));
-            for volume in part.volumes {
-                extend(&mut volumes, volume);
-            }
+        let mut names = Vec::with_capacity(parts.iter().map(|part| part.names.len()).sum());
+        let mut volumes = Vec::new();
+        for part in parts {
+            names.extend_from_slice(&part.names);
+            part.dirs.iter().for_each(|(dir, counted)| sums[*dir as usize].add(counted));
+            part.volumes.into_iter().for_each(|volume| extend(&mut volumes, volume));
         }
-        join_links(&mut names, shape);
+        join_links(&mut names, &shape);
         each_file(&names, |dir, file| sums[dir].sizes.add(file));
-        let reclaimable = copies::contributions(&names, &self.reclaimable, shape);
+        let reclaimable = copies::contributions(&names, &self.reclaimable, &shape);
         drop(names);
         shape.each_upward(|parent, dir| {
             let below = sums[dir];
             sums[parent].add(&below);
         });
-        for (sums, reclaimable) in sums.iter_mut().zip(copies::sums(reclaimable, shape)) {
+        for (sums, reclaimable) in sums.iter_mut().zip(copies::sums(reclaimable, &shape)) {
             sums.reclaimable = reclaimable;
         }
         let top = |(volume, first, last)| VolumeTop { volume, dir: shape.common(first, last) };
-        (sums, volumes.into_iter().map(top).collect())
-    }
-
-    /// Computes the sums and keeps what else a [`Space`] needs.
-    pub(crate) fn into_space(self, parts: Vec<Files>) -> Space {
-        let (sums, volumes) = self.finish(parts);
-        Space::new(self.shape, self.names, sums, volumes)
+        let volumes = volumes.into_iter().map(top).collect();
+        Space::new(shape, self.names, sums, volumes)
     }
 }
 
@@ -164,10 +140,10 @@ pub(crate) struct Files {
 }
 
 impl Part<'_> {
-    /// Adds a name of a file.
-    pub(crate) fn add(&mut self, file: File) {
-        if file.dir != self.dir.0 {
-            self.enter(file.dir);
+    /// Adds a name of a file in the directory with the id `dir`.
+    pub(crate) fn add(&mut self, dir: i64, file: &SpaceRow) {
+        if dir != self.dir.0 {
+            self.enter(dir);
         }
         let dir = self.dir.1;
         let Some((_, counted)) = self.dirs.last_mut().filter(|_| dir != UNREACHABLE) else {
@@ -181,11 +157,10 @@ impl Part<'_> {
             }
             _ => self.enter_volume(file.volume, dir),
         }
-        let blocks = || file.size.checked_next_multiple_of(BLOCK_BYTES).unwrap_or(u64::MAX);
         self.names.push(Name {
             key: key(file.volume.cast_unsigned(), file.inode, file.size, file.mtime_ns),
             size: file.size,
-            allocated: file.allocated.unwrap_or_else(blocks),
+            allocated: file.allocated,
             dir,
             content: file.content.and_then(|id| self.builder.contents.get(id)).unwrap_or(UNIQUE),
         });

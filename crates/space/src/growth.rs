@@ -96,23 +96,21 @@ fn each_match(
 
 #[cfg(test)]
 mod tests {
-    use crate::build::{Builder, Dir};
+    use std::collections::BTreeMap;
+
+    use crate::build::{Builder, Dirs};
     use crate::record::tests::record;
     use crate::space::{By, Space};
 
     /// Returns a space with directories at these paths.
     fn space(paths: &[&str]) -> Space {
-        let mut dirs = vec![Dir { id: 1, parent: 0, name: Vec::new() }];
-        let mut known = vec![String::new()];
-        for path in paths {
+        let (mut dirs, mut known) = (Dirs::new(1), BTreeMap::from([("", 1)]));
+        for (id, path) in (2..).zip(paths) {
             let (above, name) = path.rsplit_once('/').expect("an absolute path");
-            let parent = known.iter().position(|known| known == above).expect("comes before");
-            let (id, parent) = (dirs.len() + 1, parent + 1);
-            let number = |id: usize| i64::try_from(id).expect("small");
-            dirs.push(Dir { id: number(id), parent: number(parent), name: name.into() });
-            known.push((*path).to_string());
+            dirs.push(id, known[above], name.as_bytes());
+            known.insert(path, id);
         }
-        Builder::new(&dirs, 1, std::iter::empty()).into_space(Vec::new())
+        Builder::new(&dirs, &[]).finish(Vec::new())
     }
 
     fn grown(space: &Space, path: &str) -> Option<i64> {

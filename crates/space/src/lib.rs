@@ -24,6 +24,7 @@ mod build;
 mod copies;
 mod files;
 mod growth;
+mod load;
 mod numbers;
 mod record;
 mod shape;

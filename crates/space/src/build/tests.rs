@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use catalog::SpaceRow;
 use proptest::prelude::*;
 
-use super::{Builder, Dir, File};
+use super::{Builder, Dirs};
 use crate::space::{By, DirId, Space, TOP, Totals};
 
 /// A small catalog. Directories and files are random; a file is a set of names.
@@ -22,22 +23,16 @@ struct ModelFile {
     /// The directory of each name.
     dirs: Vec<usize>,
     size: u64,
-    allocated: Option<u64>,
+    allocated: u64,
     mtime_ns: i64,
     content: Option<usize>,
-}
-
-impl ModelFile {
-    fn disk_space(&self) -> u64 {
-        self.allocated.unwrap_or(self.size.next_multiple_of(4096))
-    }
 }
 
 fn models() -> impl Strategy<Value = Model> {
     let file = (
         prop::collection::vec(any::<prop::sample::Index>(), 1..4),
         0..20_000u64,
-        prop::option::of(0..9u64),
+        0..9u64,
         -5..5i64,
         prop::option::of(0..6usize),
     );
@@ -52,7 +47,7 @@ fn models() -> impl Strategy<Value = Model> {
                 files.into_iter().map(|(dirs, size, blocks, mtime_ns, content)| ModelFile {
                     dirs: dirs.iter().map(|dir| dir.index(count)).collect(),
                     size,
-                    allocated: blocks.map(|blocks| blocks * 512),
+                    allocated: blocks * 512,
                     mtime_ns,
                     content,
                 });
@@ -83,7 +78,7 @@ impl Model {
             if inside == file.dirs.len() {
                 totals.files += 1;
                 totals.bytes += file.size;
-                totals.allocated += file.disk_space();
+                totals.allocated += file.allocated;
             }
         }
         totals
@@ -113,46 +108,44 @@ impl Model {
         least..=most
     }
 
-    fn dirs(&self) -> Vec<Dir> {
-        // Names are not in order, and ids differ from positions.
-        let dir = |(at, &parent): (usize, &usize)| Dir {
-            id: id(at + 1),
-            parent: id(parent),
-            name: format!("d{}", (at * 7) % 13).into_bytes(),
-        };
-        let top = Dir { id: id(0), parent: 0, name: Vec::new() };
-        [top].into_iter().chain(self.parents.iter().enumerate().map(dir)).collect()
+    /// Returns the directories. Their names are not in order, and their ids differ from positions.
+    fn dirs(&self) -> Dirs {
+        let mut dirs = Dirs::new(id(0));
+        for (at, &parent) in (1..).zip(&self.parents) {
+            dirs.push(id(at), id(parent), name(at).as_bytes());
+        }
+        dirs
     }
 
-    fn rows(&self) -> Vec<File> {
-        let mut rows: Vec<File> = Vec::new();
+    fn rows(&self) -> Vec<(i64, SpaceRow)> {
+        let mut rows: Vec<(i64, SpaceRow)> = Vec::new();
         for (inode, file) in (1..).zip(&self.files) {
-            rows.extend(file.dirs.iter().map(|&dir| File {
-                dir: id(dir),
+            let row = SpaceRow {
                 volume: 1,
                 inode,
                 size: file.size,
                 allocated: file.allocated,
                 mtime_ns: file.mtime_ns,
                 content: file.content.map(|content| 40 + i64::try_from(content).expect("small")),
-            }));
+            };
+            rows.extend(file.dirs.iter().map(|&dir| (id(dir), row)));
         }
-        rows.sort_by_key(|row| row.dir);
+        rows.sort_by_key(|row| row.0);
         rows
     }
 
     fn space(&self, parts: usize) -> Space {
-        let contents = (40..).zip(self.reclaimable.iter().copied());
-        let builder = Builder::new(&self.dirs(), id(0), contents);
+        let contents: Vec<(i64, u64)> = (40..).zip(self.reclaimable.iter().copied()).collect();
+        let builder = Builder::new(&self.dirs(), &contents);
         let rows = self.rows();
         let chunks = rows.chunks(rows.len().div_ceil(parts).max(1));
         let parts = chunks.map(|rows| {
             let mut part = builder.part();
-            rows.iter().for_each(|&row| part.add(row));
+            rows.iter().for_each(|(dir, row)| part.add(*dir, row));
             part.finish()
         });
         let parts = parts.collect();
-        builder.into_space(parts)
+        builder.finish(parts)
     }
 }
 
@@ -160,14 +153,17 @@ fn id(dir: usize) -> i64 {
     i64::try_from(dir * 3 + 1).expect("small")
 }
 
+/// Returns a name that no other directory has.
+fn name(dir: usize) -> String {
+    format!("d{}", (dir * 7) % 13)
+}
+
 /// Returns the directory of the space for each directory of the model.
 fn numbers(model: &Model, space: &Space) -> Vec<DirId> {
-    let dirs = model.dirs();
     let mut numbers = vec![TOP];
-    for (at, &parent) in model.parents.iter().enumerate() {
-        let name = &dirs[at + 1].name;
+    for (at, &parent) in (1..).zip(&model.parents) {
         let children = space.children(numbers[parent], By::Size);
-        let found = children.into_iter().find(|&child| space.name(child) == name);
+        let found = children.into_iter().find(|&child| space.name(child) == name(at).as_bytes());
         numbers.push(found.expect("every directory is there"));
     }
     numbers
@@ -198,26 +194,34 @@ proptest! {
     }
 }
 
-fn dir(id: i64, parent: i64, name: &str) -> Dir {
-    Dir { id, parent, name: name.into() }
+/// Returns the directories with these ids, parents and names below the root directory, whose id is 1.
+fn dirs(rows: &[(i64, i64, &str)]) -> Dirs {
+    let mut dirs = Dirs::new(1);
+    rows.iter().for_each(|&(id, parent, name)| dirs.push(id, parent, name.as_bytes()));
+    dirs
 }
 
-fn file(dir: i64, inode: u64, content: Option<i64>) -> File {
-    File { dir, volume: 1, inode, size: 5000, allocated: None, mtime_ns: 0, content }
+fn file(dir: i64, inode: u64, content: Option<i64>) -> (i64, SpaceRow) {
+    let row = SpaceRow { volume: 1, inode, size: 5000, allocated: 8192, mtime_ns: 0, content };
+    (dir, row)
 }
 
-fn space(dirs: &[Dir], files: &[File], contents: &[(i64, u64)]) -> Space {
-    let builder = Builder::new(dirs, 1, contents.iter().copied());
+fn space(
+    rows: &[(i64, i64, &str)],
+    files: &[(i64, SpaceRow)],
+    contents: &[(i64, u64)],
+) -> Space {
+    let builder = Builder::new(&dirs(rows), contents);
     let mut part = builder.part();
-    files.iter().for_each(|&file| part.add(file));
+    files.iter().for_each(|(dir, file)| part.add(*dir, file));
     let part = part.finish();
-    builder.into_space(vec![part])
+    builder.finish(vec![part])
 }
 
 #[test]
 fn a_hard_link_counts_in_the_lowest_directory_with_all_its_names() {
-    let dirs = [dir(1, 0, ""), dir(2, 1, "a"), dir(3, 2, "x"), dir(4, 2, "y")];
-    let space = space(&dirs, &[file(3, 7, None), file(4, 7, None)], &[]);
+    let rows = [(2, 1, "a"), (3, 2, "x"), (4, 2, "y")];
+    let space = space(&rows, &[file(3, 7, None), file(4, 7, None)], &[]);
     let files = |path: &[u8]| space.totals(space.find(path).expect("is there")).files;
     assert_eq!((files(b"/a/x"), files(b"/a/y"), files(b"/a")), (0, 0, 1));
     assert_eq!(space.own(space.find(b"/a").expect("is there")).allocated, 8192);
@@ -225,18 +229,18 @@ fn a_hard_link_counts_in_the_lowest_directory_with_all_its_names() {
 
 #[test]
 fn all_copies_in_a_directory_can_go_if_another_one_is_outside() {
-    let dirs = [dir(1, 0, ""), dir(2, 1, "inside"), dir(3, 1, "outside")];
+    let rows = [(2, 1, "inside"), (3, 1, "outside")];
     let files = [file(2, 1, Some(9)), file(2, 2, Some(9)), file(3, 3, Some(9))];
-    let space = space(&dirs, &files, &[(9, 16_384)]);
+    let space = space(&rows, &files, &[(9, 16_384)]);
     let of = |path: &[u8]| space.totals(space.find(path).expect("is there")).reclaimable;
     assert_eq!((of(b"/inside"), of(b"/outside"), of(b"/")), (16_384, 8192, 16_384));
 }
 
 #[test]
 fn orders_sort_by_their_total_and_then_by_name() {
-    let dirs = [dir(1, 0, ""), dir(2, 1, "b"), dir(3, 1, "a"), dir(4, 1, "c")];
+    let rows = [(2, 1, "b"), (3, 1, "a"), (4, 1, "c")];
     let files = [file(2, 1, Some(9)), file(3, 2, Some(9)), file(4, 3, None), file(4, 4, None)];
-    let space = space(&dirs, &files, &[(9, 4096)]);
+    let space = space(&rows, &files, &[(9, 4096)]);
     let order = |by| -> Vec<&[u8]> {
         space.children(TOP, by).into_iter().map(|dir| space.name(dir)).collect()
     };
@@ -247,8 +251,8 @@ fn orders_sort_by_their_total_and_then_by_name() {
 
 #[test]
 fn paths_lead_to_directories_and_back() {
-    let dirs = [dir(1, 0, ""), dir(2, 1, "home"), dir(3, 2, "me")];
-    let space = space(&dirs, &[], &[]);
+    let rows = [(2, 1, "home"), (3, 2, "me")];
+    let space = space(&rows, &[], &[]);
     for path in [&b"/"[..], b"/home", b"/home/me"] {
         let found = space.find(path).expect("is there");
         assert_eq!(space.path(found), path);
@@ -259,23 +263,23 @@ fn paths_lead_to_directories_and_back() {
 
 #[test]
 fn files_without_a_directory_are_counted_as_orphans() {
-    let dirs = [dir(1, 0, ""), dir(5, 6, "a"), dir(6, 5, "b")];
-    let builder = Builder::new(&dirs, 1, std::iter::empty());
+    let rows = [(5, 6, "a"), (6, 5, "b")];
+    let builder = Builder::new(&dirs(&rows), &[]);
     let mut part = builder.part();
-    for file in [file(5, 1, None), file(77, 2, None), file(1, 3, None)] {
-        part.add(file);
+    for (dir, file) in [file(5, 1, None), file(77, 2, None), file(1, 3, None)] {
+        part.add(dir, &file);
     }
     let part = part.finish();
     assert_eq!(part.orphans, 2);
-    assert_eq!(builder.into_space(vec![part]).totals(TOP).files, 1);
+    assert_eq!(builder.finish(vec![part]).totals(TOP).files, 1);
 }
 
 #[test]
 fn sums_of_a_forged_catalog_do_not_overflow() {
-    let dirs = [dir(1, 0, ""), dir(2, 1, "a")];
-    let huge = |inode| File { size: u64::MAX, ..file(2, inode, Some(9)) };
+    let rows = [(2, 1, "a")];
+    let huge = |inode| (2, SpaceRow { allocated: u64::MAX, ..file(2, inode, Some(9)).1 });
     let contents = [(9, i64::MAX as u64)];
-    let space = space(&dirs, &[huge(1), huge(2), huge(3)], &contents);
+    let space = space(&rows, &[huge(1), huge(2), huge(3)], &contents);
     assert_eq!(space.totals(TOP).allocated, u64::MAX);
 }
 
