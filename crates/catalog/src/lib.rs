@@ -50,6 +50,7 @@ pub use read::content_index::{ContentIndex, DigestedFile};
 pub use read::load::{Loaded, Rows, UnreliableFile};
 pub use read::lookup::{Entry, FileMatch, KnownFile};
 pub use read::overview::{Overview, ScannedRoot, Tally, VolumeSummary};
+pub use read::space::{SpaceContent, SpaceRow};
 pub use read::totals::Totals;
 pub use read::unreliable::UnreliableCounts;
 pub use state::FileState;

@@ -144,7 +144,7 @@ impl Catalog {
 
     /// Opens a database. With write access, `SQLite` rolls back the commit of a killed process.
     /// Without write access, it opens the database read-only.
-    fn connect(path: &Path) -> Result<Catalog, Error> {
+    pub(crate) fn connect(path: &Path) -> Result<Catalog, Error> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let db = Connection::open_with_flags(path, flags).at(path)?;
         db.busy_timeout(QUESTION_TIMEOUT).at(path)?;
@@ -155,7 +155,7 @@ impl Catalog {
     }
 
     /// Fails unless the catalog has the current format.
-    fn with_known_format(self) -> Result<Catalog, Error> {
+    pub(crate) fn with_known_format(self) -> Result<Catalog, Error> {
         match self.version()? {
             VERSION => Ok(self),
             found if found > VERSION => {

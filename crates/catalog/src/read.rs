@@ -1,5 +1,5 @@
 //! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`) and
-//! about the whole catalog (`overview`, `unreliable`). Also loads files as a tree (`load`).
+//! about the whole catalog (`overview`, `unreliable`, `space`). Also loads files as a tree (`load`).
 //!
 //! Answers describe what the catalog remembers. This module does not check whether the files are
 //! still unchanged.
@@ -8,5 +8,6 @@ pub(crate) mod content_index;
 pub(crate) mod load;
 pub(crate) mod lookup;
 pub(crate) mod overview;
+pub(crate) mod space;
 pub(crate) mod totals;
 pub(crate) mod unreliable;

@@ -1,16 +1,22 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
+pub(crate) mod spaces;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::{Catalog, Decider};
 
 use self::door::CatalogDoor;
+use self::spaces::{Sizes, Spaces};
 
 use crate::error::PageError;
 use crate::server::Options;
+
+/// Time after which data that no page has used is dropped from memory.
+const IDLE: Duration = Duration::from_secs(5 * 60);
 
 /// The shared state of a server.
 #[derive(Debug)]
@@ -18,11 +24,12 @@ pub(crate) struct App {
     options: Options,
     csrf: String,
     door: CatalogDoor,
+    spaces: Spaces,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { door: CatalogDoor::new(&options.catalog), options, csrf }
+        App { door: CatalogDoor::new(&options.catalog), options, csrf, spaces: Spaces::default() }
     }
 
     /// Returns the secret that pages send with every change.
@@ -67,6 +74,21 @@ impl App {
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn catalog_version(&self) -> Result<u64, PageError> {
         self.door.version()
+    }
+
+    /// Returns the sizes of all directories. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn sizes(&self) -> Result<Arc<Sizes>, PageError> {
+        self.spaces.get(self.catalog_version()?, || self.with_catalog(Sizes::load))
+    }
+
+    /// Frees memory that idle servers do not need.
+    pub(crate) fn tidy_up(&self) {
+        self.spaces.drop_if_idle(IDLE);
     }
 
     /// Returns the folder with the journals of runs.

@@ -11,12 +11,14 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 7] = [
+const ASSETS: [(&str, &str, &[u8]); 9] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
     ("http.js", "text/javascript; charset=utf-8", include_bytes!("assets/http.js")),
     ("keys.js", "text/javascript; charset=utf-8", include_bytes!("assets/keys.js")),
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
+    ("space.js", "text/javascript; charset=utf-8", include_bytes!("assets/space.js")),
+    ("folders.js", "text/javascript; charset=utf-8", include_bytes!("assets/folders.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];

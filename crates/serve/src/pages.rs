@@ -1,6 +1,9 @@
 //! The pages, one module each, and their routes.
 
 pub(crate) mod file;
+#[cfg(test)]
+mod fixture;
+mod space;
 mod start;
 
 use std::sync::Arc;
@@ -17,6 +20,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
         .merge(file::routes())
+        .merge(space::routes())
         .merge(start::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }

@@ -47,6 +47,9 @@ const BLOCKING_THREADS: usize = 8;
 /// Delay before the next connection is accepted after one could not be.
 const ACCEPT_DELAY: Duration = Duration::from_millis(50);
 
+/// Interval at which the server frees memory that it does not need.
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Time that open requests have to finish when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -150,6 +153,7 @@ impl Server {
         let router = router(gate, Arc::clone(&app));
         let served = runtime.block_on(async {
             let listener = TokioListener::from_std(listener)?;
+            tokio::spawn(look_after(Arc::clone(&app)));
             tokio::select! {
                 never = accept(&listener, router, tls.map(|tls| tls.acceptor)) => never,
                 () = stop.0.notified() => Ok(()),
@@ -164,6 +168,14 @@ impl Server {
 /// Returns all routes, behind the gate.
 pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
     pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
+}
+
+/// Frees memory that is not needed.
+async fn look_after(app: Arc<App>) {
+    loop {
+        tokio::time::sleep(TIDY_INTERVAL).await;
+        app.tidy_up();
+    }
 }
 
 async fn accept(

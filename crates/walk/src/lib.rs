@@ -50,6 +50,7 @@ pub use open::dir_cache::DirCache;
 pub use open::opener::Opener;
 pub use open::path_opener::{PathOpener, split_path};
 pub use tree::Tree;
+pub use tree::allocated::usual_allocation;
 pub use tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
     push_component, to_u32,

@@ -88,6 +88,12 @@ impl Catalog {
     }
 }
 
+/// Returns the number of bytes that a file takes on disk, given its size and the value of the column
+/// `allocated`.
+pub(crate) fn allocated(size: u64, column: Option<i64>) -> u64 {
+    column.map_or_else(|| walk::usual_allocation(size), i64::cast_unsigned)
+}
+
 /// The index of the column `content` in [`FileRow::COLUMNS`].
 const CONTENT: usize = 7;
 

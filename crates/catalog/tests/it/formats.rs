@@ -9,7 +9,11 @@ use testkit::TreeBuilder;
 use crate::sandbox::Sandbox;
 
 /// A catalog in each format, starting with format 1. Append only.
-const STORED: [&str; 2] = [include_str!("../data/v1.sql"), include_str!("../data/v2.sql")];
+const STORED: [&str; 3] = [
+    include_str!("../data/v1.sql"),
+    include_str!("../data/v2.sql"),
+    include_str!("../data/v3.sql"),
+];
 
 /// The digest of "alike", as `b3sum` prints it.
 const ALIKE: &str = "bb69dc4bd3a0ed0d1c4200832c5c12392bca598a5ad7bb717d122d894fa69b22";

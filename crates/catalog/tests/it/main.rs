@@ -16,6 +16,7 @@ mod opening;
 mod questions;
 mod roots;
 mod sandbox;
+mod space;
 mod synthetic;
 mod unreachable;
 mod volumes;

@@ -4,7 +4,10 @@ import { alertUser } from "./http.js";
 import { listen, onKey } from "./keys.js";
 import { showLocalTimes } from "./times.js";
 
-const modules = {};
+const modules = {
+  folders: () => import("./folders.js"),
+  space: () => import("./space.js"),
+};
 
 const part = document.querySelector("[data-module]");
 const go = (path) => () => location.assign(path);

@@ -1,1 +1,1 @@
-//! Tests of the crate `space`.
+//! Tests of the crate from outside.

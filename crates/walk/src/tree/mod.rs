@@ -1,5 +1,6 @@
 //! The result of a walk. Directories, files and roots are stored in flat tables.
 
+pub(crate) mod allocated;
 pub(crate) mod assemble;
 pub(crate) mod records;
 mod remembered;

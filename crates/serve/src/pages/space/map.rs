@@ -220,7 +220,7 @@ fn draw_tile(space: &Space, tile: &Tile, measure: Measure, whole: u64) -> Markup
                 text x=(round(x + 4.0)) y=(round(y + 12.5)) { (text) }
             }
             @if !tile.is_open && height >= 32.0 && let Some(text) = fitting(&facts, width - 8.0) {
-                text.facts x=(round(x + 4.0)) y=(round(y + 27.0)) { (text) }
+                text.more x=(round(x + 4.0)) y=(round(y + 27.0)) { (text) }
             }
         }
     }

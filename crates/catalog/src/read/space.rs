@@ -1,0 +1,177 @@
+//! Reads all directories, files and contents quickly, for sums over the whole catalog.
+//!
+//! Reading a row costs about 20 ns for each column, so [`SpaceRow`] has only what sums need, and no
+//! names. Ranges of directories can be read in parallel, but each connection belongs to one thread:
+//! [`Catalog::snapshots`] opens several connections that see the same state.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use rusqlite::ErrorCode::DatabaseBusy;
+use rusqlite::{Row, params};
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+use crate::tables::rows::{allocated, name};
+
+/// A row of `file` without its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceRow {
+    /// The file system that contains the file, as a row of `volume`.
+    pub volume: i64,
+    /// Inode number.
+    pub inode: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// Number of bytes that the file takes on disk.
+    pub allocated: u64,
+    /// Modification time in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// The number of its content in the catalog. `None` if the file was not compared with other
+    /// files, or if it does not count as a copy because it was found damaged or unreadable.
+    pub content: Option<i64>,
+}
+
+/// A row of `content`: a content that at least one file has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpaceContent {
+    /// Number of inodes with this content.
+    pub inodes: u32,
+    /// Number of bytes that keeping only one inode would free.
+    pub reclaimable: u64,
+}
+
+impl Catalog {
+    /// Opens the catalog again, for queries in another thread.
+    ///
+    /// If a process already has a connection to a catalog, it must use this method instead of
+    /// [`Catalog::open`]. That function reads the header of the file first, and closing the file
+    /// releases the locks of all other connections of the process.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, or if it was replaced by one of another format.
+    pub fn reopen(&self) -> Result<Catalog, Error> {
+        Catalog::connect(&self.path)?.with_known_format()
+    }
+
+    /// Opens `count` further connections to the catalog. All of them see the current state until
+    /// they are dropped. Scans cannot commit before that, so drop them soon.
+    ///
+    /// Returns fewer connections, but at least one, if another thread of this process is waiting to
+    /// commit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub fn snapshots(&self, count: usize) -> Result<Vec<Catalog>, Error> {
+        let mut all = vec![self.reopen()?];
+        all[0].begin_reading()?;
+        // While the first connection reads, no process can commit, so the others see the same
+        // state. A thread that waits to commit would wait for the first connection, and therefore
+        // the others must not wait for that thread.
+        while all.len() < count {
+            let next = Catalog::connect(&self.path)?;
+            next.db.busy_timeout(Duration::ZERO).at(&self.path)?;
+            match next.begin_reading() {
+                Ok(()) => all.push(next),
+                Err(Error::Database { source, .. })
+                    if source.sqlite_error_code() == Some(DatabaseBusy) =>
+                {
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(all)
+    }
+
+    /// Begins a transaction, and takes the lock that a transaction takes for its first query.
+    fn begin_reading(&self) -> Result<(), Error> {
+        self.run("BEGIN; SELECT 1 FROM sqlite_schema LIMIT 1")
+    }
+
+    /// Calls `each` with the id, the parent and the name of every directory except the root
+    /// directory, in ascending order of ids. A parent precedes its children.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, or if the parent of a directory does not precede it.
+    pub fn each_dir_row(&self, mut each: impl FnMut(i64, i64, &[u8])) -> Result<(), Error> {
+        let sql = "SELECT id, parent, name FROM dir WHERE parent IS NOT NULL ORDER BY id";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut rows = query.query([]).at(&self.path)?;
+        while let Some(row) = rows.next().at(&self.path)? {
+            let (id, parent): (i64, i64) = (row.get(0).at(&self.path)?, row.get(1).at(&self.path)?);
+            if parent >= id {
+                return Err(Error::Orphans { path: self.path.clone(), dirs: 1, files: 0 });
+            }
+            each(id, parent, name(row, 2).at(&self.path)?);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the number of every content that a file has.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub fn each_content_row(&self, mut each: impl FnMut(i64, SpaceContent)) -> Result<(), Error> {
+        let mut query =
+            self.db.prepare("SELECT id, inodes, reclaimable FROM content").at(&self.path)?;
+        let mut rows = query.query([]).at(&self.path)?;
+        while let Some(row) = rows.next().at(&self.path)? {
+            let reclaimable: i64 = row.get(2).at(&self.path)?;
+            let content = SpaceContent {
+                inodes: row.get(1).at(&self.path)?,
+                reclaimable: reclaimable.cast_unsigned(),
+            };
+            each(row.get(0).at(&self.path)?, content);
+        }
+        Ok(())
+    }
+
+    /// Calls `each` with the directory and the row of every file in the directories with the ids
+    /// `dirs`, in ascending order of directories.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub fn each_space_row(
+        &self,
+        dirs: Range<i64>,
+        mut each: impl FnMut(i64, SpaceRow),
+    ) -> Result<(), Error> {
+        let mut query = self.db.prepare(&self.space_query()?).at(&self.path)?;
+        let mut rows = query.query(params![dirs.start, dirs.end]).at(&self.path)?;
+        while let Some(row) = rows.next().at(&self.path)? {
+            each(row.get(0).at(&self.path)?, space_row(row).at(&self.path)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the query over the files. Reading the state of each file would take a tenth more
+    /// time, so it is read only if not all states are 0.
+    fn space_query(&self) -> Result<String, Error> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM file WHERE state <> 0)";
+        let some_are_bad: bool = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
+        let content = if some_are_bad { "CASE state WHEN 0 THEN content END" } else { "content" };
+        Ok(format!(
+            "SELECT dir, volume, inode, size, mtime_ns, {content}, allocated FROM file \
+             WHERE dir >= ?1 AND dir < ?2 ORDER BY dir"
+        ))
+    }
+}
+
+fn space_row(row: &Row<'_>) -> rusqlite::Result<SpaceRow> {
+    let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+    let size = bits(3)?;
+    Ok(SpaceRow {
+        volume: row.get(1)?,
+        inode: bits(2)?,
+        size,
+        allocated: allocated(size, row.get(6)?),
+        mtime_ns: row.get(4)?,
+        content: row.get(5)?,
+    })
+}

@@ -1,0 +1,115 @@
+//! Chooses the directories to show: those that come first in an order, whatever their level.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
+
+use space::{By, DirId, Space};
+
+/// The directories to show below one directory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice {
+    pub(super) by: By,
+    /// Maximum number of levels below the directory.
+    pub(super) depth: usize,
+    /// Maximum number of directories, including the directory itself.
+    pub(super) limit: usize,
+}
+
+/// A line of an outline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    /// Number of lines above it on the path to the top.
+    pub(super) level: usize,
+    pub(super) item: Item,
+}
+
+/// The content of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Item {
+    /// A directory, and the directory of the line above it. The first line has the directory itself.
+    Dir { dir: DirId, above: DirId },
+    /// The directories that are not shown, of a directory of which some are shown.
+    Rest { dirs: u64, allocated: u64, files: u64, grown: Option<i64> },
+}
+
+/// A chosen directory.
+struct Chosen {
+    dir: DirId,
+    above: DirId,
+    children: Vec<usize>,
+}
+
+/// Returns the lines to show for a directory, in the order of the output.
+pub(super) fn outline(space: &Space, top: DirId, choice: Choice) -> Vec<Line> {
+    let mut chosen: Vec<Chosen> = Vec::new();
+    // A directory with its rank, its level, and the index of the chosen directory above it.
+    let mut waiting = BinaryHeap::from([(space.rank(top, choice.by), Reverse(top), 0, 0)]);
+    while chosen.len() < choice.limit
+        && let Some((_, Reverse(dir), level, parent)) = waiting.pop()
+    {
+        let index = chosen.len();
+        let above = chosen.get(parent).map_or(dir, |parent| parent.dir);
+        chosen.push(Chosen { dir, above, children: Vec::new() });
+        if index > 0 {
+            chosen[parent].children.push(index);
+        }
+        if level < choice.depth {
+            let children = children(space, dir, choice.by).into_iter();
+            let ranked = children.map(|child| (space.rank(child, choice.by), child));
+            let worth = ranked.filter(|(rank, _)| *rank > 0 || choice.limit == usize::MAX);
+            waiting.extend(worth.map(|(rank, child)| (rank, Reverse(child), level + 1, index)));
+        }
+    }
+    let mut lines = Vec::new();
+    if !chosen.is_empty() {
+        write(space, choice.by, &chosen, 0, 0, &mut lines);
+    }
+    lines
+}
+
+/// Appends the lines of a chosen directory. Recursion is bounded by the depth of the outline.
+fn write(
+    space: &Space,
+    by: By,
+    chosen: &[Chosen],
+    at: usize,
+    level: usize,
+    lines: &mut Vec<Line>,
+) {
+    let Chosen { dir, above, children: shown } = &chosen[at];
+    lines.push(Line { level, item: Item::Dir { dir: *dir, above: *above } });
+    shown.iter().for_each(|&child| write(space, by, chosen, child, level + 1, lines));
+    let are_shown: BTreeSet<DirId> = shown.iter().map(|&child| chosen[child].dir).collect();
+    if are_shown.is_empty() {
+        return;
+    }
+    let (mut dirs, mut allocated, mut files, mut grown) = (0, 0u64, 0, None);
+    for child in children(space, *dir, by).into_iter().filter(|child| !are_shown.contains(child)) {
+        let totals = space.totals(child);
+        (dirs, files) = (dirs + 1, files + totals.files);
+        allocated = allocated.saturating_add(totals.allocated);
+        grown = totals.grown.map(|by| by.saturating_add(grown.unwrap_or(0))).or(grown);
+    }
+    if dirs > 0 {
+        let item = Item::Rest { dirs, allocated, files, grown };
+        lines.push(Line { level: level + 1, item });
+    }
+}
+
+/// Returns the subdirectories of a directory. A directory that contains only one other directory is replaced by that
+/// one.
+fn children(space: &Space, dir: DirId, by: By) -> Vec<DirId> {
+    let mut children = space.children(dir, by);
+    children.iter_mut().for_each(|child| *child = only_content(space, *child));
+    children
+}
+
+/// Returns the lowest directory that contains all files of a directory.
+pub(super) fn only_content(space: &Space, mut dir: DirId) -> DirId {
+    while let [child] = space.children(dir, By::Size)[..]
+        && space.totals(child).names == space.totals(dir).names
+    {
+        dir = child;
+    }
+    dir
+}

@@ -1,0 +1,174 @@
+//! Writes an outline as a table with bars, for people.
+
+use std::io::{self, Write};
+
+use space::{By, DirId, Space, Totals};
+
+use super::Shown;
+use super::outline::{Item, Line};
+use crate::output::stream::Stream;
+use crate::quantity::{count, counted, size};
+
+/// The parts of a bar, from an eighth to a whole.
+const EIGHTHS: [char; 8] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
+
+/// Minimum and maximum width of a bar.
+const BAR: (usize, usize) = (6, 24);
+/// Minimum number of columns for a name.
+const MIN_NAME: usize = 12;
+
+/// A table with a fixed set of columns.
+pub(super) struct Table<'a> {
+    pub(super) space: &'a Space,
+    pub(super) by: By,
+    /// True if the growth of some directories is known.
+    pub(super) has_growth: bool,
+    /// Width of the terminal, or of the page if the output is not a terminal.
+    pub(super) columns: usize,
+    pub(super) stream: Stream,
+}
+
+/// The fields of a line.
+struct Fields {
+    files: u64,
+    allocated: u64,
+    reclaimable: Option<u64>,
+    grown: Option<i64>,
+    rank: i64,
+}
+
+impl Table<'_> {
+    /// Writes the heading.
+    pub(super) fn write_heading(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut heading = format!("{:>10}  {:>11}", "size", "reclaimable");
+        if self.has_growth {
+            heading.push_str(&format!("  {:>11}", "grown"));
+        }
+        if self.by == By::Files {
+            heading.push_str(&format!("  {:>10}", "files"));
+        }
+        heading.push_str(&format!("  {:<width$}  directory", "share", width = self.bar() + 5));
+        self.stream.write_heading(out, &heading)
+    }
+
+    /// Writes the lines of an outline.
+    pub(super) fn write(&self, out: &mut impl Write, shown: &Shown) -> io::Result<()> {
+        let ranks = shown.lines.iter().map(|line| self.fields(line).rank);
+        let most = ranks.max().unwrap_or(0);
+        shown.lines.iter().try_for_each(|line| self.write_line(out, shown, line, most))
+    }
+
+    fn fields(&self, line: &Line) -> Fields {
+        match line.item {
+            Item::Dir { dir, .. } => {
+                let Totals { files, allocated, reclaimable, grown, .. } = self.space.totals(dir);
+                let rank = self.space.rank(dir, self.by);
+                Fields { files, allocated, reclaimable: Some(reclaimable), grown, rank }
+            }
+            // The reclaimable space of several directories is not the sum of theirs.
+            Item::Rest { files, allocated, grown, .. } => {
+                let rank = match self.by {
+                    By::Size => i64::try_from(allocated).unwrap_or(i64::MAX),
+                    By::Files => i64::try_from(files).unwrap_or(i64::MAX),
+                    By::Grown | By::Reclaimable => 0,
+                };
+                Fields { files, allocated, reclaimable: None, grown, rank }
+            }
+        }
+    }
+
+    fn write_line(
+        &self,
+        out: &mut impl Write,
+        shown: &Shown,
+        line: &Line,
+        most: i64,
+    ) -> io::Result<()> {
+        let fields = self.fields(line);
+        let reclaimable = fields.reclaimable.filter(|&bytes| bytes > 0).map(size);
+        let mut text =
+            format!("{:>10}  {:>11}", size(fields.allocated), reclaimable.unwrap_or_default());
+        if self.has_growth {
+            text.push_str(&format!("  {:>11}", fields.grown.map(change).unwrap_or_default()));
+        }
+        if self.by == By::Files {
+            text.push_str(&format!("  {:>10}", count(fields.files)));
+        }
+        let is_counted = fields.rank > 0 && most > 0;
+        let percent = if is_counted { format!("{}%", share(100, fields.rank, most)) } else { String::new() };
+        let bar = if is_counted { bar(self.bar(), fields.rank, most) } else { String::new() };
+        text.push_str(&format!("  {bar:<width$} {percent:>4}  ", width = self.bar()));
+        text.push_str(&"  ".repeat(line.level));
+        out.write_all(text.as_bytes())?;
+        let room = self.columns.saturating_sub(text.chars().count()).max(MIN_NAME);
+        match line.item {
+            Item::Rest { dirs, .. } => {
+                let more = counted(dirs, "more directory", "more directories");
+                writeln!(out, "… {more}")
+            }
+            Item::Dir { dir, above } => {
+                let mut name = self.stream.names.show_line(&shown.label(self.space, dir, above)).into_owned();
+                let note = if shown.is_offline(self.space, dir) { " (offline)" } else { "" };
+                if self.stream.terminal {
+                    name = cut(name, room.saturating_sub(note.len()));
+                }
+                out.write_all(&name)?;
+                writeln!(out, "{note}")
+            }
+        }
+    }
+
+    fn bar(&self) -> usize {
+        let growth = if self.has_growth { 13 } else { 0 };
+        let files = if self.by == By::Files { 12 } else { 0 };
+        // Two thirds of what the numbers leave are for the name.
+        let rest = self.columns.saturating_sub(10 + 13 + growth + files + 2 + 7);
+        (rest / 3).clamp(BAR.0, BAR.1)
+    }
+}
+
+/// Returns a growth with its sign; an empty text for none.
+pub(super) fn change(bytes: i64) -> String {
+    match bytes {
+        0 => String::new(),
+        1.. => format!("+{}", size(bytes.unsigned_abs())),
+        _ => format!("-{}", size(bytes.unsigned_abs())),
+    }
+}
+
+/// Returns `scale` times the share of `part` in `all`, rounded down.
+fn share(scale: u64, part: i64, all: i64) -> u64 {
+    let part = u128::from(part.max(0).cast_unsigned()) * u128::from(scale);
+    u64::try_from(part / u128::from(all.max(1).cast_unsigned())).unwrap_or(u64::MAX)
+}
+
+fn bar(width: usize, part: i64, all: i64) -> String {
+    let eighths = share(width as u64 * 8, part, all).min(width as u64 * 8);
+    let eighths = usize::try_from(eighths).unwrap_or(0);
+    let whole = std::iter::repeat_n(EIGHTHS[7], eighths / 8);
+    // Every share has at least a thin line.
+    let part = match eighths % 8 {
+        0 if eighths > 0 => None,
+        0 => Some(EIGHTHS[0]),
+        part => Some(EIGHTHS[part - 1]),
+    };
+    whole.chain(part).collect()
+}
+
+/// Shortens a name that is wider than the terminal has room for.
+fn cut(name: Vec<u8>, room: usize) -> Vec<u8> {
+    match std::str::from_utf8(&name) {
+        Ok(text) if text.chars().count() > room => {
+            let kept: String = text.chars().take(room.saturating_sub(1)).collect();
+            format!("{kept}…").into_bytes()
+        }
+        _ => name,
+    }
+}
+
+/// Returns the name to print for a directory below another one.
+pub(super) fn relative(space: &Space, dir: DirId, above: DirId) -> Vec<u8> {
+    let (path, start) = (space.path(dir), space.path(above));
+    let rest = path.strip_prefix(start.as_slice()).unwrap_or(&path);
+    rest.strip_prefix(b"/").unwrap_or(rest).to_vec()
+}

@@ -1,0 +1,77 @@
+//! The disk space that removing copies in a directory would free.
+//!
+//! Of each content, one file must stay somewhere. Removing copies in a directory can therefore
+//! remove all of them if another file with the content is outside, and all but one otherwise. Each
+//! file has a share of what its content could free. The shares of all files count in their
+//! directories, and one share is taken away in the lowest directory that contains all of the files.
+//! The sum over everything below a directory is then the answer for the directory.
+
+use crate::files::{NO_DIR, Name, UNIQUE};
+use crate::shape::Shape;
+
+/// A content that several files have.
+#[derive(Clone, Copy, Debug)]
+struct Content {
+    /// Bytes that keeping one of the files would free.
+    reclaimable: u64,
+    /// Number of files seen so far.
+    files: u32,
+    /// Number of files that have got their share.
+    served: u32,
+    /// The first and the last directory with one of the files.
+    first: u32,
+    last: u32,
+}
+
+impl Content {
+    /// Returns the share of each file.
+    fn share(&self) -> u64 {
+        self.reclaimable / u64::from(self.files - 1)
+    }
+
+    /// Returns the bytes that are left over if each file but one gets its share. Is smaller than
+    /// the number of files, so one byte each for the first files distributes them.
+    fn remainder(&self) -> u64 {
+        self.reclaimable % u64::from(self.files - 1)
+    }
+}
+
+/// Returns what each directory contributes to the reclaimable bytes of all directories that contain
+/// it. A contribution may be negative, but no sum over a directory and all below it is.
+///
+/// `reclaimable` has the reclaimable bytes of each content. The sum over everything is their sum,
+/// without contents that fewer than two files have.
+pub(crate) fn contributions(names: &[Name], reclaimable: &[u64], shape: &Shape) -> Vec<i64> {
+    let mut contents: Vec<Content> = reclaimable
+        .iter()
+        .map(|&reclaimable| Content { reclaimable, files: 0, served: 0, first: u32::MAX, last: 0 })
+        .collect();
+    let files = || names.iter().filter(|name| name.content != UNIQUE && name.dir != NO_DIR);
+    for file in files() {
+        let content = &mut contents[file.content as usize];
+        content.files += 1;
+        (content.first, content.last) = (content.first.min(file.dir), content.last.max(file.dir));
+    }
+    // Forged catalogs may contain sums that exceed 64 bits. Wrapping keeps them from stopping lop.
+    let mut own = vec![0i64; shape.parents.len()];
+    for file in files() {
+        let content = &mut contents[file.content as usize];
+        if content.files > 1 {
+            let extra = u64::from(u64::from(content.served) < content.remainder());
+            content.served += 1;
+            let own = &mut own[file.dir as usize];
+            *own = own.wrapping_add((content.share() + extra).cast_signed());
+        }
+    }
+    for content in contents.iter().filter(|content| content.files > 1) {
+        let own = &mut own[shape.common(content.first, content.last) as usize];
+        *own = own.wrapping_sub(content.share().cast_signed());
+    }
+    own
+}
+
+/// Adds everything below each directory to the contributions of the directory.
+pub(crate) fn sums(mut own: Vec<i64>, shape: &Shape) -> Vec<u64> {
+    shape.each_upward(|parent, dir| own[parent] = own[parent].wrapping_add(own[dir]));
+    own.into_iter().map(|sum| sum.max(0).cast_unsigned()).collect()
+}
