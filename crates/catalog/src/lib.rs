@@ -47,6 +47,7 @@ pub use error::Error;
 pub use matching::{RowMap, Suspect, TreeMatch};
 pub use open::{Catalog, Writer};
 pub use read::content_index::{ContentIndex, DigestedFile};
+pub use read::history::RecordedScan;
 pub use read::load::{Loaded, Rows, UnreliableFile};
 pub use read::lookup::{Entry, FileMatch, KnownFile};
 pub use read::overview::{Overview, ScannedRoot, Tally, VolumeSummary};

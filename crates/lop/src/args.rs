@@ -13,6 +13,7 @@ mod mirror;
 mod purge;
 mod rules;
 mod scan;
+mod space;
 mod storage;
 mod sweep;
 pub(crate) mod tips;
@@ -33,6 +34,7 @@ pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
+pub(crate) use space::{SpaceArgs, SpaceOrder};
 pub(crate) use storage::StorageArgs;
 pub(crate) use sweep::SweepArgs;
 
@@ -151,6 +153,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     File(FileArgs),
     Ls(LsArgs),
+    Space(SpaceArgs),
     Dups(DupsArgs),
     Uniques(UniquesArgs),
     Contains(ContainsArgs),

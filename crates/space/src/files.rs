@@ -45,33 +45,28 @@ fn mix(mut bits: u64) -> u64 {
 /// names of the file.
 pub(crate) fn join_links(names: &mut [Name], shape: &Shape) {
     let mut repeated = repeated(names);
-    repeated.sort_unstable_by_key(|&at| (names[at as usize].key, at));
-    let mut rest = repeated.as_slice();
-    while let Some(&first) = rest.first() {
-        let key = names[first as usize].key;
-        let (same, others) =
-            rest.split_at(rest.partition_point(|&at| names[at as usize].key == key));
-        rest = others;
+    repeated.sort_unstable();
+    for same in repeated.chunk_by(|a, b| a.0 == b.0) {
         if same.len() < 2 {
             continue;
         }
         let (mut low, mut high, mut content) = (u32::MAX, 0, UNIQUE);
-        for &at in same {
+        for &(_, at) in same {
             let name = &mut names[at as usize];
             (low, high) = (low.min(name.dir), high.max(name.dir));
             content = if content == UNIQUE { name.content } else { content };
             (name.dir, name.content) = (NO_DIR, UNIQUE);
         }
-        let file = &mut names[first as usize];
+        let file = &mut names[same[0].1 as usize];
         (file.dir, file.content) = (shape.common(low, high), content);
     }
 }
 
-/// Returns the positions of all names whose key occurs more than once, and of a few others.
+/// Returns the keys that occur more than once and a few others, with the positions of their names.
 ///
 /// Most files have one name. A table of bits finds the keys that may be repeated much faster than
 /// sorting all keys would.
-fn repeated(names: &[Name]) -> Vec<u32> {
+fn repeated(names: &[Name]) -> Vec<(u64, u32)> {
     // With 16 bits for each name, 1 name in 17 shares its bit with another key.
     let bits = (names.len() * 16).next_power_of_two().max(64);
     let (mut seen, mut twice) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
@@ -81,14 +76,18 @@ fn repeated(names: &[Name]) -> Vec<u32> {
     };
     for name in names {
         let (word, bit) = place(name.key);
-        twice[word] |= seen[word] & bit;
+        if seen[word] & bit != 0 {
+            twice[word] |= bit;
+        }
         seen[word] |= bit;
     }
-    let is_repeated = |name: &Name| {
+    drop(seen);
+    let may_repeat = |name: &Name| {
         let (word, bit) = place(name.key);
         twice[word] & bit != 0
     };
-    (0..).zip(names).filter(|(_, name)| is_repeated(name)).map(|(at, _)| at).collect()
+    let all = (0..).zip(names).filter(|(_, name)| may_repeat(name));
+    all.map(|(at, name)| (name.key, at)).collect()
 }
 
 /// The files that belong to a directory.

@@ -38,16 +38,24 @@ pub(crate) fn run(args: &SpaceArgs, settings: &Settings) -> Result<Exit, Command
     let offline = offline(&catalog, &space)?;
     let default_limit = if settings.json { usize::MAX } else { DEFAULT_DIRS };
     let limit = args.limit.unwrap_or(default_limit);
-    let choice = Choice { by: order(args.by), depth: args.depth, limit };
+    let (by, joins_chains) = (order(args.by), !settings.json);
+    let choice = Choice { by, depth: args.depth, limit, joins_chains };
     let shown: Vec<Shown> = tops
         .into_iter()
-        .map(|(given, top)| {
-            Shown { given, top, lines: outline(&space, top, choice), offline: &offline }
+        .map(|(given, top)| Shown {
+            given,
+            top,
+            lines: outline(&space, top, choice),
+            offline: &offline,
         })
         .collect();
     let answer = Answer { space: &space, shown: &shown, compared: &compared };
     let printed = stdout::print(|out| {
-        if settings.json { answer.write_json(out) } else { answer.write_text(out, choice.by, settings) }
+        if settings.json {
+            answer.write_json(out)
+        } else {
+            answer.write_text(out, choice.by, settings)
+        }
     })?;
     if printed && !settings.json {
         answer.summary(args).iter().for_each(|line| settings.summarize(line.as_bytes()));
@@ -207,7 +215,8 @@ impl Answer<'_> {
         if let [shown] = self.shown {
             let Totals { files, allocated, reclaimable, grown, .. } = self.space.totals(shown.top);
             let files = counted(files, "file", "files");
-            let mut text = format!("{files}, {} on disk, {} reclaimable", size(allocated), size(reclaimable));
+            let mut text =
+                format!("{files}, {} on disk, {} reclaimable", size(allocated), size(reclaimable));
             if let Some(grown) = grown.map(change).filter(|text| !text.is_empty()) {
                 text.push_str(&format!(", grown by {grown}"));
             }

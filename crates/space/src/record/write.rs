@@ -35,7 +35,7 @@ fn sizes(tree: &Tree, shape: &Shape, numbers: &[u32]) -> Vec<Sizes> {
         names.push(Name {
             key: key(device, file.inode, file.size, file.mtime_ns),
             size: file.size,
-            allocated: file.size.next_multiple_of(4096),
+            allocated: walk::usual_allocation(file.size),
             dir,
             content: UNIQUE,
         });

@@ -13,6 +13,8 @@ pub(super) struct Choice {
     pub(super) depth: usize,
     /// Maximum number of directories, including the directory itself.
     pub(super) limit: usize,
+    /// True to replace a directory that contains only one other directory by that one.
+    pub(super) joins_chains: bool,
 }
 
 /// A line of an outline.
@@ -54,7 +56,7 @@ pub(super) fn outline(space: &Space, top: DirId, choice: Choice) -> Vec<Line> {
             chosen[parent].children.push(index);
         }
         if level < choice.depth {
-            let children = children(space, dir, choice.by).into_iter();
+            let children = children(space, dir, choice).into_iter();
             let ranked = children.map(|child| (space.rank(child, choice.by), child));
             let worth = ranked.filter(|(rank, _)| *rank > 0 || choice.limit == usize::MAX);
             waiting.extend(worth.map(|(rank, child)| (rank, Reverse(child), level + 1, index)));
@@ -62,7 +64,7 @@ pub(super) fn outline(space: &Space, top: DirId, choice: Choice) -> Vec<Line> {
     }
     let mut lines = Vec::new();
     if !chosen.is_empty() {
-        write(space, choice.by, &chosen, 0, 0, &mut lines);
+        write(space, choice, &chosen, 0, 0, &mut lines);
     }
     lines
 }
@@ -70,7 +72,7 @@ pub(super) fn outline(space: &Space, top: DirId, choice: Choice) -> Vec<Line> {
 /// Appends the lines of a chosen directory. Recursion is bounded by the depth of the outline.
 fn write(
     space: &Space,
-    by: By,
+    choice: Choice,
     chosen: &[Chosen],
     at: usize,
     level: usize,
@@ -78,13 +80,14 @@ fn write(
 ) {
     let Chosen { dir, above, children: shown } = &chosen[at];
     lines.push(Line { level, item: Item::Dir { dir: *dir, above: *above } });
-    shown.iter().for_each(|&child| write(space, by, chosen, child, level + 1, lines));
+    shown.iter().for_each(|&child| write(space, choice, chosen, child, level + 1, lines));
     let are_shown: BTreeSet<DirId> = shown.iter().map(|&child| chosen[child].dir).collect();
     if are_shown.is_empty() {
         return;
     }
     let (mut dirs, mut allocated, mut files, mut grown) = (0, 0u64, 0, None);
-    for child in children(space, *dir, by).into_iter().filter(|child| !are_shown.contains(child)) {
+    let children = children(space, *dir, choice).into_iter();
+    for child in children.filter(|child| !are_shown.contains(child)) {
         let totals = space.totals(child);
         (dirs, files) = (dirs + 1, files + totals.files);
         allocated = allocated.saturating_add(totals.allocated);
@@ -96,11 +99,12 @@ fn write(
     }
 }
 
-/// Returns the subdirectories of a directory. A directory that contains only one other directory is replaced by that
-/// one.
-fn children(space: &Space, dir: DirId, by: By) -> Vec<DirId> {
-    let mut children = space.children(dir, by);
-    children.iter_mut().for_each(|child| *child = only_content(space, *child));
+/// Returns the subdirectories of a directory.
+fn children(space: &Space, dir: DirId, choice: Choice) -> Vec<DirId> {
+    let mut children = space.children(dir, choice.by);
+    if choice.joins_chains {
+        children.iter_mut().for_each(|child| *child = only_content(space, *child));
+    }
     children
 }
 

@@ -95,7 +95,8 @@ impl Table<'_> {
             text.push_str(&format!("  {:>10}", count(fields.files)));
         }
         let is_counted = fields.rank > 0 && most > 0;
-        let percent = if is_counted { format!("{}%", share(100, fields.rank, most)) } else { String::new() };
+        let percent =
+            if is_counted { format!("{}%", share(100, fields.rank, most)) } else { String::new() };
         let bar = if is_counted { bar(self.bar(), fields.rank, most) } else { String::new() };
         text.push_str(&format!("  {bar:<width$} {percent:>4}  ", width = self.bar()));
         text.push_str(&"  ".repeat(line.level));
@@ -107,7 +108,8 @@ impl Table<'_> {
                 writeln!(out, "… {more}")
             }
             Item::Dir { dir, above } => {
-                let mut name = self.stream.names.show_line(&shown.label(self.space, dir, above)).into_owned();
+                let mut name =
+                    self.stream.names.show_line(&shown.label(self.space, dir, above)).into_owned();
                 let note = if shown.is_offline(self.space, dir) { " (offline)" } else { "" };
                 if self.stream.terminal {
                     name = cut(name, room.saturating_sub(note.len()));
