@@ -1,5 +1,6 @@
 //! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`) and
-//! about the whole catalog (`overview`, `unreliable`, `space`, `history`). Also loads files as a tree (`load`).
+//! about the whole catalog (`overview`, `unreliable`, `space`, `sizes`, `history`). Also loads files
+//! as a tree (`load`).
 //!
 //! Answers describe what the catalog remembers. This module does not check whether the files are
 //! still unchanged.
@@ -9,6 +10,7 @@ pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod lookup;
 pub(crate) mod overview;
+pub(crate) mod sizes;
 pub(crate) mod space;
 pub(crate) mod totals;
 pub(crate) mod unreliable;

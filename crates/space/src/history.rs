@@ -1,6 +1,6 @@
 //! Chooses the scans to compare: for each root the last recorded scan and an earlier one.
 
-use catalog::{Catalog, Error, RecordedScan};
+use catalog::{Catalog, Error, History, SizedScan};
 
 use crate::record::{Record, decode};
 use crate::space::{DirId, Space, VolumeTop};
@@ -34,24 +34,23 @@ impl Space {
         since_ms: Option<i64>,
     ) -> Result<Vec<Compared>, Error> {
         self.forget_comparisons();
-        let scans = catalog.recorded_scans()?;
         let mut compared = Vec::new();
         // A root comes before the roots below it.
-        for scans in scans.chunk_by(|a, b| a.root == b.root) {
-            let (later, before) = (&scans[0], &scans[1..]);
+        for History { root, scans } in catalog.histories()? {
             let earlier = match since_ms {
                 Some(since) => scans.iter().find(|scan| scan.finished_ms <= since),
-                None => before.first(),
+                None => scans.get(1),
             };
-            let (Some(earlier), Some(dir)) = (earlier, self.find(&later.root)) else { continue };
-            let records = read(catalog, earlier)?.zip(read(catalog, later)?);
-            let Some((earlier_record, later_record)) = records else { continue };
-            if self.compare(&later.root, &earlier_record, &later_record) {
+            let ends = scans.first().zip(earlier);
+            let (Some((later, earlier)), Some(dir)) = (ends, self.find(&root)) else { continue };
+            let records = read(catalog, *earlier, &root)?.zip(read(catalog, *later, &root)?);
+            let Some((before, after)) = records else { continue };
+            if self.compare(&root, &before, &after) {
                 compared.push(Compared {
-                    dir,
-                    root: later.root.clone(),
                     since_ms: earlier.finished_ms,
                     until_ms: later.finished_ms,
+                    dir,
+                    root,
                 });
             }
         }
@@ -73,6 +72,6 @@ impl Space {
     }
 }
 
-fn read(catalog: &Catalog, scan: &RecordedScan) -> Result<Option<Record>, Error> {
-    Ok(catalog.recorded_sizes(scan)?.and_then(|data| decode(&data).ok()))
+fn read(catalog: &Catalog, scan: SizedScan, root: &[u8]) -> Result<Option<Record>, Error> {
+    Ok(catalog.scan_size_data(scan.scan, root)?.and_then(|data| decode(&data).ok()))
 }

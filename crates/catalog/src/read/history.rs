@@ -1,53 +1,47 @@
-//! Lists the earlier scans of each root whose directory sizes are recorded, and the file systems of
+//! Lists the scans of each root that stored sizes and can be compared, and the file systems of
 //! remembered files.
 
 use fsops::Volume;
-use rusqlite::{OptionalExtension, params};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
+use crate::read::sizes::SizedScan;
 
-/// A scan of a root with recorded directory sizes.
+/// The scans of a root that stored the sizes of its directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedScan {
+pub struct History {
     /// The absolute path of the root.
     pub root: Vec<u8>,
-    /// The number of the scan.
-    pub scan: i64,
-    /// End of the scan in milliseconds since the epoch.
-    pub finished_ms: i64,
+    /// The scans, newest first.
+    pub scans: Vec<SizedScan>,
 }
 
 impl Catalog {
-    /// Returns the recorded scans of all scanned roots: sorted by root, newest first. Leaves out
-    /// scans whose options differ from those of the last scan of the root, because they selected
-    /// other files.
+    /// Returns the history of each scanned root, sorted by root. Leaves out scans whose options
+    /// differ from those of the last scan of the root, because they selected other files.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read or is damaged.
-    pub fn recorded_scans(&self) -> Result<Vec<RecordedScan>, Error> {
+    pub fn histories(&self) -> Result<Vec<History>, Error> {
         let sql = "SELECT root.path, scan.id, scan.finished_ms FROM root \
                    JOIN scan AS last ON last.id = root.scan \
                    JOIN scan_space ON scan_space.root = root.path \
                    JOIN scan ON scan.id = scan_space.scan AND scan.options = last.options \
                    ORDER BY root.path, scan.id DESC";
         let mut query = self.db.prepare(sql).at(&self.path)?;
-        let scans = query.query_map([], |row| {
-            Ok(RecordedScan { root: row.get(0)?, scan: row.get(1)?, finished_ms: row.get(2)? })
-        });
-        scans.and_then(Iterator::collect).at(&self.path)
-    }
-
-    /// Returns what the crate `space` recorded about a scan of a root.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the catalog cannot be read.
-    pub fn recorded_sizes(&self, scan: &RecordedScan) -> Result<Option<Vec<u8>>, Error> {
-        let sql = "SELECT data FROM scan_space WHERE scan = ?1 AND root = ?2";
-        let data = self.db.query_row(sql, params![scan.scan, scan.root], |row| row.get(0));
-        data.optional().at(&self.path)
+        let mut rows = query.query([]).at(&self.path)?;
+        let mut histories: Vec<History> = Vec::new();
+        while let Some(row) = rows.next().at(&self.path)? {
+            let (root, scan, finished_ms) =
+                (|| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))().at(&self.path)?;
+            let scan = SizedScan { scan, finished_ms };
+            match histories.last_mut() {
+                Some(last) if last.root == root => last.scans.push(scan),
+                _ => histories.push(History { root, scans: vec![scan] }),
+            }
+        }
+        Ok(histories)
     }
 
     /// Returns the number and the identity of each file system with remembered files, as in
