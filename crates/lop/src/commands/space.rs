@@ -23,7 +23,7 @@ use crate::questions::inspect::Inspector;
 use crate::questions::scope::nothing_remembered;
 use crate::settings::Settings;
 use outline::{Choice, Item, Line, only_content, outline};
-use table::{Table, change, relative};
+use table::{Table, relative};
 
 /// Maximum number of directories to print as text without `--limit`. With a heading, the counts of the other directories
 /// and a summary, they fit on a terminal of 24 lines.
@@ -217,8 +217,14 @@ impl Answer<'_> {
             let files = counted(files, "file", "files");
             let mut text =
                 format!("{files}, {} on disk, {} reclaimable", size(allocated), size(reclaimable));
-            if let Some(grown) = grown.map(change).filter(|text| !text.is_empty()) {
-                text.push_str(&format!(", grown by {grown}"));
+            match grown {
+                Some(grown @ 1..) => {
+                    text.push_str(&format!(", grown by {}", size(grown.unsigned_abs())))
+                }
+                Some(grown @ ..0) => {
+                    text.push_str(&format!(", shrunk by {}", size(grown.unsigned_abs())))
+                }
+                _ => {}
             }
             lines.push(text);
         }

@@ -111,6 +111,9 @@ impl Table<'_> {
                 let mut name =
                     self.stream.names.show_line(&shown.label(self.space, dir, above)).into_owned();
                 let note = if shown.is_offline(self.space, dir) { " (offline)" } else { "" };
+                if !name.ends_with(b"/") {
+                    name.push(b'/');
+                }
                 if self.stream.terminal {
                     name = cut(name, room.saturating_sub(note.len()));
                 }
@@ -130,7 +133,7 @@ impl Table<'_> {
 }
 
 /// Returns a growth with its sign; an empty text for none.
-pub(super) fn change(bytes: i64) -> String {
+fn change(bytes: i64) -> String {
     match bytes {
         0 => String::new(),
         1.. => format!("+{}", size(bytes.unsigned_abs())),
