@@ -217,14 +217,10 @@ impl Answer<'_> {
             let files = counted(files, "file", "files");
             let mut text =
                 format!("{files}, {} on disk, {} reclaimable", size(allocated), size(reclaimable));
-            match grown {
-                Some(grown @ 1..) => {
-                    text.push_str(&format!(", grown by {}", size(grown.unsigned_abs())))
-                }
-                Some(grown @ ..0) => {
-                    text.push_str(&format!(", shrunk by {}", size(grown.unsigned_abs())))
-                }
-                _ => {}
+            let grown = grown.unwrap_or(0);
+            if grown != 0 {
+                let verb = if grown > 0 { "grown" } else { "shrunk" };
+                text.push_str(&format!(", {verb} by {}", size(grown.unsigned_abs())));
             }
             lines.push(text);
         }

@@ -15,8 +15,10 @@ const LEVEL: i32 = 3;
 /// Does not include files that were added from the catalog, because they were not found below the
 /// root.
 pub fn encode(tree: &Tree, root: &Root) -> Vec<u8> {
+    // Other roots are their own parents, and therefore not below this one.
+    let dirs = (0..).zip(tree.dirs());
     let parents: Vec<u32> =
-        tree.dirs().iter().map(|dir| dir.parent.map_or(UNREACHABLE, |parent| parent.0)).collect();
+        dirs.map(|(at, dir)| dir.parent.map_or(at, |parent| parent.0)).collect();
     let name = |dir| tree.dir_name(DirId(dir)).map(std::ffi::CStr::to_bytes).unwrap_or_default();
     let (shape, order) = Shape::arrange(&parents, name, root.dir.0);
     let sizes = sizes(tree, &shape, &order.numbers);
