@@ -49,6 +49,8 @@ pub struct RowMap {
     /// The stored parts of each file of the tree; [`Stored::Nothing`] if its row is missing or
     /// outdated.
     pub(crate) stored: Vec<Stored>,
+    /// Files whose row is the same version and stays, but has outdated disk space.
+    pub(crate) resized: HashSet<FileId>,
     pub(crate) volumes: Volumes,
     pub(crate) contents: Contents,
     /// Files that are gone, by directory row and name.

@@ -176,9 +176,11 @@ impl<'a> Placer<'a> {
     }
 
     fn add(&mut self, dir: DirId, name: &CStr, row: &FileRow, inode: u64) -> FileId {
-        let FileRow { size, mtime_ns, ctime_ns, .. } = *row;
+        let FileRow { size, mtime_ns, ctime_ns, allocated, .. } = *row;
         let file = Remembered { size, inode, mtime_ns, ctime_ns };
-        self.tree.remember_file(dir, name, file)
+        let id = self.tree.remember_file(dir, name, file);
+        self.tree.remember_allocated(id, allocated);
+        id
     }
 
     /// Returns the row and the id of every directory that was added.

@@ -1,7 +1,7 @@
 //! Changes the catalog, always in one transaction.
 //!
 //! `commit` determines how the results of a scan (`findings`) differ from the stored rows
-//! (`delta`), and writes the differences with the help of `scans` and `counts`. `marks` records
+//! (`delta`), and writes the differences with the help of `scans`, `counts` and `sizes`. `marks` records
 //! files that were found damaged, and `forget` removes everything below a path. `changes` and
 //! `follow` record what lop itself did to files.
 
@@ -15,3 +15,4 @@ mod forget;
 pub(crate) mod marks;
 pub(crate) mod operation;
 mod scans;
+pub(crate) mod sizes;

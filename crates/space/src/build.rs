@@ -6,7 +6,7 @@
 use catalog::SpaceRow;
 
 use crate::copies;
-use crate::files::{NO_DIR, Name, Sizes, UNIQUE, each_file, join_links, key};
+use crate::files::{NO_DIR, Name, UNIQUE, each_file, join_links, key};
 use crate::numbers::Numbers;
 use crate::shape::{Shape, UNREACHABLE};
 use crate::space::{Names, Space, Sums, VolumeTop};

@@ -6,33 +6,30 @@
 //! directories, and one share is taken away in the lowest directory that contains all of the files.
 //! The sum over everything below a directory is then the answer for the directory.
 
-use crate::files::{NO_DIR, Name, UNIQUE};
+use crate::files::{Name, UNIQUE};
 use crate::shape::Shape;
 
-/// A content that several files have.
+/// A content that several files may have.
 #[derive(Clone, Copy, Debug)]
 struct Content {
-    /// Bytes that keeping one of the files would free.
-    reclaimable: u64,
-    /// Number of files seen so far.
-    files: u32,
-    /// Number of files that have got their share.
-    served: u32,
+    /// Bytes that keeping one of the files would free; later, the share of each file.
+    bytes: u64,
+    /// Number of files; later, the number of bytes that are left over if each file but one gets its
+    /// share. One byte more for each of the first files distributes these.
+    number: u32,
     /// The first and the last directory with one of the files.
     first: u32,
     last: u32,
 }
 
 impl Content {
-    /// Returns the share of each file.
-    fn share(&self) -> u64 {
-        self.reclaimable / u64::from(self.files - 1)
-    }
-
-    /// Returns the bytes that are left over if each file but one gets its share. Is smaller than
-    /// the number of files, so one byte each for the first files distributes them.
-    fn remainder(&self) -> u64 {
-        self.reclaimable % u64::from(self.files - 1)
+    /// Divides the bytes. A content that only one file has frees nothing.
+    fn divide(&mut self) {
+        let redundant = u64::from(self.number.saturating_sub(1));
+        let bytes = self.bytes;
+        self.bytes = bytes.checked_div(redundant).unwrap_or(0);
+        let rest = bytes.checked_rem(redundant).unwrap_or(0);
+        self.number = u32::try_from(rest).unwrap_or(0);
     }
 }
 
@@ -42,30 +39,27 @@ impl Content {
 /// `reclaimable` has the reclaimable bytes of each content. The sum over everything is their sum,
 /// without contents that fewer than two files have.
 pub(crate) fn contributions(names: &[Name], reclaimable: &[u64], shape: &Shape) -> Vec<i64> {
-    let mut contents: Vec<Content> = reclaimable
-        .iter()
-        .map(|&reclaimable| Content { reclaimable, files: 0, served: 0, first: u32::MAX, last: 0 })
-        .collect();
-    let files = || names.iter().filter(|name| name.content != UNIQUE && name.dir != NO_DIR);
+    let content = |&bytes: &u64| Content { bytes, number: 0, first: u32::MAX, last: 0 };
+    let mut contents: Vec<Content> = reclaimable.iter().map(content).collect();
+    let files = || names.iter().filter(|name| name.content != UNIQUE);
     for file in files() {
         let content = &mut contents[file.content as usize];
-        content.files += 1;
+        content.number += 1;
         (content.first, content.last) = (content.first.min(file.dir), content.last.max(file.dir));
     }
+    contents.iter_mut().for_each(Content::divide);
     // Forged catalogs may contain sums that exceed 64 bits. Wrapping keeps them from stopping lop.
     let mut own = vec![0i64; shape.parents.len()];
     for file in files() {
         let content = &mut contents[file.content as usize];
-        if content.files > 1 {
-            let extra = u64::from(u64::from(content.served) < content.remainder());
-            content.served += 1;
-            let own = &mut own[file.dir as usize];
-            *own = own.wrapping_add((content.share() + extra).cast_signed());
-        }
+        let extra = u64::from(content.number > 0);
+        content.number = content.number.saturating_sub(1);
+        let own = &mut own[file.dir as usize];
+        *own = own.wrapping_add((content.bytes + extra).cast_signed());
     }
-    for content in contents.iter().filter(|content| content.files > 1) {
+    for content in contents.iter().filter(|content| content.bytes > 0) {
         let own = &mut own[shape.common(content.first, content.last) as usize];
-        *own = own.wrapping_sub(content.share().cast_signed());
+        *own = own.wrapping_sub(content.bytes.cast_signed());
     }
     own
 }

@@ -44,51 +44,62 @@ fn mix(mut bits: u64) -> u64 {
 /// Lets the first name of each file stand for the file, in the lowest directory that contains all
 /// names of the file.
 pub(crate) fn join_links(names: &mut [Name], shape: &Shape) {
-    let mut repeated = repeated(names);
-    repeated.sort_unstable_by_key(|&at| (names[at as usize].key, at));
-    let mut rest = repeated.as_slice();
-    while let Some(&first) = rest.first() {
-        let key = names[first as usize].key;
-        let (same, others) =
-            rest.split_at(rest.partition_point(|&at| names[at as usize].key == key));
-        rest = others;
+    let repeats = Repeats::of(names.iter().map(|name| name.key));
+    let all = (0..).zip(&*names).filter(|(_, name)| repeats.may_have(name.key));
+    let mut repeated: Vec<(u64, u32)> = all.map(|(at, name)| (name.key, at)).collect();
+    repeated.sort_unstable();
+    for same in repeated.chunk_by(|a, b| a.0 == b.0) {
         if same.len() < 2 {
             continue;
         }
         let (mut low, mut high, mut content) = (u32::MAX, 0, UNIQUE);
-        for &at in same {
+        for &(_, at) in same {
             let name = &mut names[at as usize];
             (low, high) = (low.min(name.dir), high.max(name.dir));
             content = if content == UNIQUE { name.content } else { content };
             (name.dir, name.content) = (NO_DIR, UNIQUE);
         }
-        let file = &mut names[first as usize];
+        let file = &mut names[same[0].1 as usize];
         (file.dir, file.content) = (shape.common(low, high), content);
     }
 }
 
-/// Returns the positions of all names whose key occurs more than once, and of a few others.
+/// The keys that occur more than once, and a few others.
 ///
 /// Most files have one name. A table of bits finds the keys that may be repeated much faster than
-/// sorting all keys would.
-fn repeated(names: &[Name]) -> Vec<u32> {
-    // With 16 bits for each name, 1 name in 17 shares its bit with another key.
-    let bits = (names.len() * 16).next_power_of_two().max(64);
-    let (mut seen, mut twice) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
-    let place = |key: u64| {
-        let bit = usize::try_from(key).unwrap_or(usize::MAX) & (bits - 1);
-        (bit / 64, 1u64 << (bit % 64))
-    };
-    for name in names {
-        let (word, bit) = place(name.key);
-        twice[word] |= seen[word] & bit;
-        seen[word] |= bit;
+/// sorting all keys would, and takes 4 bytes for each name at most.
+pub(crate) struct Repeats {
+    mask: u64,
+    /// One bit for each value of the lowest bits of a key.
+    twice: Vec<u64>,
+}
+
+impl Repeats {
+    pub(crate) fn of(keys: impl ExactSizeIterator<Item = u64>) -> Repeats {
+        // With 8 to 16 bits for each key, up to 1 key in 9 shares its bit with another one.
+        let bits = (keys.len() * 8).next_power_of_two().max(64);
+        let (mut seen, twice) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
+        let mut repeats = Repeats { mask: bits as u64 - 1, twice };
+        for key in keys {
+            let (word, bit) = repeats.place(key);
+            if seen[word] & bit != 0 {
+                repeats.twice[word] |= bit;
+            }
+            seen[word] |= bit;
+        }
+        repeats
     }
-    let is_repeated = |name: &Name| {
-        let (word, bit) = place(name.key);
-        twice[word] & bit != 0
-    };
-    (0..).zip(names).filter(|(_, name)| is_repeated(name)).map(|(at, _)| at).collect()
+
+    /// Returns whether a key may have occurred more than once.
+    pub(crate) fn may_have(&self, key: u64) -> bool {
+        let (word, bit) = self.place(key);
+        self.twice[word] & bit != 0
+    }
+
+    fn place(&self, key: u64) -> (usize, u64) {
+        let bit = key & self.mask;
+        (usize::try_from(bit / 64).unwrap_or(0), 1 << (bit % 64))
+    }
 }
 
 /// The files that belong to a directory.

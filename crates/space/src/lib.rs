@@ -3,8 +3,8 @@
 //!
 //! [`Space::load`] answers from the catalog and does not access the remembered files. Callers find
 //! a directory by its path, list its subdirectories in some order, and get the [`Totals`] of each.
-//! [`Space::compare`] adds the growth since an earlier scan, from the records that [`encode`] made
-//! for the catalog. [`squarify`] lays out a treemap of any sizes. This crate neither prints nor
+//! [`Space::compare_scans`] adds the growth since an earlier scan, from the records that [`encode`]
+//! made for the catalog. [`squarify`] lays out a treemap of any sizes. This crate neither prints nor
 //! decides what is worth showing.
 //!
 //! | Module    | What it does                                                          |
@@ -17,6 +17,7 @@
 //! | `copies`  | the disk space that removing copies would free                        |
 //! | `record`  | what a scan found, in a compact form                                  |
 //! | `growth`  | compares two records                                                  |
+//! | `history` | chooses the scans to compare                                          |
 //! | `treemap` | divides a rectangle in proportion to sizes                            |
 //! | `numbers` | maps row ids to consecutive numbers                                   |
 
@@ -24,6 +25,7 @@ mod build;
 mod copies;
 mod files;
 mod growth;
+mod history;
 mod load;
 mod numbers;
 mod record;
@@ -31,6 +33,7 @@ mod shape;
 mod space;
 mod treemap;
 
+pub use history::Compared;
 pub use record::{Malformed, Record, RecordedDir, decode, encode};
 pub use space::{By, DirId, Space, TOP, Totals};
 pub use treemap::{Rect, squarify};

@@ -107,7 +107,9 @@ fn ranges(last: i64, threads: usize) -> Vec<Range<i64>> {
     let starts = std::iter::successors(Some(0i64), |start| start.checked_add(length));
     let starts = starts.take_while(|start| *start <= last);
     // Files in directories beyond the last one belong to no directory. The last range finds them.
-    starts.map(|start| start..if start > last - length { i64::MAX } else { start + length }).collect()
+    starts
+        .map(|start| start..if start > last - length { i64::MAX } else { start + length })
+        .collect()
 }
 
 /// Reads the files of the ranges that no other thread has taken.

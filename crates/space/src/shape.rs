@@ -28,7 +28,7 @@ pub(crate) const UNREACHABLE: u32 = u32::MAX;
 
 impl Shape {
     /// Arranges the directories of a list. For each directory, `parents` has the position of its
-    /// parent in the list. Siblings with the same name become one directory; only the first of them
+    /// parent in the list, or its own position if it has none. Siblings with the same name become one directory; only the first of them
     /// may have children.
     pub(crate) fn arrange<'n>(
         parents: &[u32],

@@ -27,7 +27,8 @@
 //!
 //! # Memory
 //!
-//! A file or directory takes 40 bytes, plus the bytes of its name. Paths are not stored.
+//! A file or directory takes 40 bytes, plus the bytes of its name. A file whose disk space is not its
+//! size in whole blocks takes 16 more bytes. Paths are not stored.
 mod engine;
 mod filter;
 mod names;

@@ -75,8 +75,11 @@ impl TreeMatch {
 
     /// Compares a file with the row of the same name.
     fn match_row(&mut self, tree: &Tree, file: FileId, row: &FileRow) {
-        let volumes = &mut self.rows.volumes;
-        if row.same_version(&version(tree, file, volumes)) {
+        let now = version(tree, file, &mut self.rows.volumes);
+        if row.same_version(&now) {
+            if row.allocated != now.allocated {
+                self.rows.resized.insert(file);
+            }
             let stored = self.rows.attach(&self.fingerprints, file, row);
             self.rows.stored[file.0 as usize] = stored;
             if stored != Stored::UntrustedContent && !stored.is_suspect() {

@@ -10,10 +10,10 @@ use rusqlite::{Connection, Statement};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
-use crate::tables::rows::FileRow;
+use crate::tables::rows::{FileRow, allocated_column};
 
 const ROWS_PER_STATEMENT: usize = 8;
-const COLUMNS: usize = 10;
+const COLUMNS: usize = 11;
 
 /// A row to insert into `file`: directory, name and the other columns.
 pub(crate) type NewRow<'a> = (i64, &'a [u8], FileRow);
@@ -65,6 +65,7 @@ fn insert(statement: &mut Statement<'_>, rows: &[NewRow<'_>]) -> rusqlite::Resul
         statement.raw_bind_parameter(at + 7, head)?;
         statement.raw_bind_parameter(at + 8, row.content)?;
         statement.raw_bind_parameter(at + 9, row.state.number())?;
+        statement.raw_bind_parameter(at + 10, allocated_column(row.size, row.allocated))?;
         at += COLUMNS;
     }
     statement.raw_execute().map(|_| ())

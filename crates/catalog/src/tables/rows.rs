@@ -19,6 +19,8 @@ pub(crate) struct FileRow {
     pub(crate) mtime_ns: i64,
     pub(crate) ctime_ns: i64,
     pub(crate) head: Option<Head>,
+    /// Number of bytes on disk.
+    pub(crate) allocated: u64,
     /// The row in `content`.
     pub(crate) content: Option<i64>,
     /// If the state is not [`FileState::Known`], head and content have their last known values.
@@ -28,17 +30,18 @@ pub(crate) struct FileRow {
 impl FileRow {
     /// The columns in the order in which [`FileRow::read`] expects them.
     pub(crate) const COLUMNS: &str =
-        "name, volume, inode, size, mtime_ns, ctime_ns, head, content, state";
+        "name, volume, inode, size, mtime_ns, ctime_ns, head, content, state, allocated";
 
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<FileRow> {
         let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
-        let head: Option<i64> = row.get(6)?;
+        let (size, head): (u64, Option<i64>) = (bits(3)?, row.get(6)?);
         Ok(FileRow {
             volume: row.get(1)?,
             inode: bits(2)?,
-            size: bits(3)?,
+            size,
             mtime_ns: row.get(4)?,
             ctime_ns: row.get(5)?,
+            allocated: allocated(size, row.get(9)?),
             head: head.and_then(|h| NonZeroU64::new(h.cast_unsigned())).map(Head),
             content: row.get(CONTENT)?,
             state: FileState::of(row.get(8)?),
@@ -94,6 +97,11 @@ pub(crate) fn allocated(size: u64, column: Option<i64>) -> u64 {
     column.map_or_else(|| walk::usual_allocation(size), i64::cast_unsigned)
 }
 
+/// Returns the value of the column `allocated` for a file: NULL if the disk space is the usual one.
+pub(crate) fn allocated_column(size: u64, allocated: u64) -> Option<i64> {
+    (allocated != walk::usual_allocation(size)).then(|| allocated.cast_signed())
+}
+
 /// The index of the column `content` in [`FileRow::COLUMNS`].
 const CONTENT: usize = 7;
 
@@ -138,7 +146,7 @@ impl Catalog {
             let mut passed = 0;
             while passed < MAX_SKIPPED_ROWS {
                 let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
-                let dir: i64 = row.get(9).at(&self.path)?;
+                let dir: i64 = row.get(10).at(&self.path)?;
                 while wanted.next_if(|&next| next < dir).is_some() {}
                 match wanted.peek() {
                     None => return Ok(()),

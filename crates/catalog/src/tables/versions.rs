@@ -35,6 +35,7 @@ pub(crate) fn version(tree: &Tree, file: FileId, volumes: &mut Volumes) -> FileR
         size: record.size,
         mtime_ns: record.mtime_ns,
         ctime_ns: record.ctime_ns,
+        allocated: tree.allocated(file),
         head: None,
         content: None,
         state: FileState::Known,

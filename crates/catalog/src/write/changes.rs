@@ -9,6 +9,7 @@ use walk::FileId;
 use crate::error::{At, Error};
 use crate::open::Writer;
 use crate::read::load::Loaded;
+use crate::tables::rows::allocated_column;
 use crate::tables::versions::is_recent;
 
 /// A change that lop made to a file.
@@ -32,6 +33,8 @@ pub struct CurrentMetadata {
     pub mtime_ns: i64,
     /// Status change time in nanoseconds since the epoch.
     pub ctime_ns: i64,
+    /// Number of bytes that the file takes on disk.
+    pub allocated: u64,
     /// Time of the inspection in nanoseconds since the epoch. If the times of the file are so
     /// recent that another change could leave them the same, the next scan reads the file again.
     pub inspected_ns: i64,
@@ -72,7 +75,8 @@ impl Writer {
     ) -> Result<(), Error> {
         let catalog = &self.catalog;
         let sql = "UPDATE file SET inode = ?3, mtime_ns = ?4, ctime_ns = ?5, \
-                   head = CASE WHEN ?6 THEN head END WHERE dir = ?1 AND name = ?2";
+                   head = CASE WHEN ?6 THEN head END, allocated = ?7 \
+                   WHERE dir = ?1 AND name = ?2";
         let mut update = catalog.db.prepare(sql).at(&catalog.path)?;
         let (mut gone, mut contents) = (Vec::new(), HashMap::new());
         for FileChange { file, now, unshared } in changes {
@@ -84,7 +88,10 @@ impl Writer {
                 (Some(now), Some((dir, name))) => {
                     let inode = now.inode.cast_signed();
                     let settled = !is_recent(now.mtime_ns, now.ctime_ns, now.inspected_ns);
-                    let values = params![dir, name, inode, now.mtime_ns, now.ctime_ns, settled];
+                    let size = loaded.tree.file(file).size;
+                    let allocated = allocated_column(size, now.allocated);
+                    let (mtime_ns, ctime_ns) = (now.mtime_ns, now.ctime_ns);
+                    let values = params![dir, name, inode, mtime_ns, ctime_ns, settled, allocated];
                     update.execute(values).at(&catalog.path)?;
                 }
                 (Some(_), None) => {}

@@ -7,6 +7,7 @@ use super::counts::CopiesByRow;
 use super::delta::{Committed, Delta, Dropped};
 use super::findings::{CopyCount, Findings, ScanRecord};
 use super::scans::write_scan;
+use super::sizes::ScanSizes;
 use crate::error::{At, Error};
 use crate::matching::{RowMap, TreeMatch};
 use crate::open::{Catalog, Writer};
@@ -16,7 +17,10 @@ use crate::tables::insert::insert_files;
 use crate::tables::rows::ContentRow;
 
 impl Writer {
-    /// Commits what a scan found about `tree`.
+    /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
+    ///
+    /// Sizes are stored only for roots that the scan covered, and only if they changed. Those of
+    /// older scans are thinned out.
     ///
     /// # Errors
     ///
@@ -28,10 +32,11 @@ impl Writer {
         copies: impl Iterator<Item = CopyCount>,
         problems: &[&Problem],
         record: &ScanRecord,
+        sizes: &[ScanSizes],
     ) -> Result<(), Error> {
         let TreeMatch { fingerprints, rows } = matched;
         let found = Findings { tree, fingerprints: &fingerprints, problems, record, pending: None };
-        self.write(&rows, &found, copies)?;
+        self.write(&rows, &found, copies, sizes)?;
         self.publish()
     }
 
@@ -43,7 +48,7 @@ impl Writer {
     /// Fails if the catalog cannot be written. The catalog is then unchanged, and the scan can
     /// continue.
     pub fn save(&mut self, rows: &mut RowMap, found: &Findings<'_>) -> Result<(), Error> {
-        let written = self.write(rows, found, std::iter::empty());
+        let written = self.write(rows, found, std::iter::empty(), &[]);
         let published = written.and_then(|written| self.publish().map(|()| written));
         let (committed, scan) = published.inspect_err(|_| self.roll_back())?;
         rows.record_committed(committed);
@@ -58,6 +63,7 @@ impl Writer {
         rows: &RowMap,
         found: &Findings<'_>,
         copies: impl Iterator<Item = CopyCount>,
+        sizes: &[ScanSizes],
     ) -> Result<(Committed, i64), Error> {
         self.reopen_if_needed()?;
         let is_new = self.is_new();
@@ -74,6 +80,7 @@ impl Writer {
         let copies = delta.rows_of(copies);
         catalog.count_copies(&mut delta, &copies, is_new)?;
         let scan = write_scan(catalog, rows.scan, found)?;
+        catalog.write_sizes(scan, found.tree, sizes)?;
         self.create_indexes()?;
         catalog.run("COMMIT")?;
         Ok((delta.committed(), scan))

@@ -159,12 +159,14 @@ impl<'a> Delta<'a> {
             (FileState::Damaged, ..) => Stored::Damaged,
             (FileState::Unreadable, ..) => Stored::Unreadable,
         };
-        if now == before && now != Stored::UntrustedContent {
+        let is_same = now == before && now != Stored::UntrustedContent;
+        if is_same && !self.rows.resized.contains(&file) {
             return None;
         }
         self.stored.push((file, now));
         let row = content.map(|content| self.content_row(content));
-        if let Some(row) = row {
+        // A change of the disk space alone does not change the number of copies.
+        if let Some(row) = row.filter(|_| !is_same) {
             let device = self.tree.device_index(record.dir);
             self.written.push((
                 row,
@@ -272,6 +274,7 @@ impl RowMap {
         self.touched.extend(written.into_iter().map(|(row, ..)| row));
         for (file, now) in stored {
             self.stored[file.0 as usize] = now;
+            self.resized.remove(&file);
         }
     }
 }

@@ -22,6 +22,7 @@ use super::operation::{CtimeCause, FileOperation, LiveFile, Version};
 use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
 use crate::tables::dirs::{TOP, components};
+use crate::tables::rows::allocated_column;
 use crate::tables::versions::is_recent;
 use crate::tables::volumes::Volumes;
 
@@ -147,11 +148,12 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         // identical to this one.
         let Some(NameRow { head, content: Some(content), .. }) = known else { return Ok(()) };
         for content in row.and_then(|row| row.content).into_iter().chain([content]) {
-            self.touch(content, now.allocated, operation.unshared)?;
+            let allocated = if now.is_inline { 0 } else { now.allocated };
+            self.touch(content, allocated, operation.unshared)?;
         }
         let new_row = NameRow { volume, version: now.version, head, content: Some(content) };
         self.inodes.insert((volume, now.version.inode));
-        self.write(&operation.path, &new_row)
+        self.write(&operation.path, &new_row, now.allocated)
     }
 
     /// Returns whether a row describes a file as it was before the operation. The ctime may differ
@@ -218,18 +220,20 @@ impl<'c, I: FnMut(&[u8]) -> Option<LiveFile>> Follower<'c, I> {
         query.query_row(params![dir, name], name_row).optional().at(&self.catalog.path)
     }
 
-    fn write(&mut self, path: &[u8], file: &NameRow) -> Result<(), Error> {
+    fn write(&mut self, path: &[u8], file: &NameRow, allocated: u64) -> Result<(), Error> {
         let (dir, name) = split_path(path);
         let dir = self.dir(dir, true)?;
         let Version { inode, size, mtime_ns, ctime_ns } = file.version;
         let head = file.head.filter(|_| !is_recent(mtime_ns, ctime_ns, self.inspected_ns));
         let sql = "INSERT OR REPLACE INTO file \
-                   (dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content) \
-                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+                   (dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content, allocated) \
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
         let mut insert = self.catalog.db.prepare_cached(sql).at(&self.catalog.path)?;
+        let allocated = allocated_column(size, allocated);
         let (inode, size) = (inode.cast_signed(), size.cast_signed());
+        let NameRow { volume, content, .. } = *file;
         let values =
-            params![dir, name, file.volume, inode, size, mtime_ns, ctime_ns, head, file.content];
+            params![dir, name, volume, inode, size, mtime_ns, ctime_ns, head, content, allocated];
         insert.execute(values).at(&self.catalog.path)?;
         Ok(())
     }

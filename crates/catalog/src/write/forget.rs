@@ -10,7 +10,7 @@ use crate::tables::dirs::{BELOW, range_below};
 
 impl Writer {
     /// Forgets everything at and below the absolute path of a file or directory: files and what is
-    /// known about them, roots, and problems. Returns the number of forgotten files.
+    /// known about them, roots and their sizes, and problems. Returns the number of forgotten files.
     ///
     /// # Errors
     ///
@@ -80,11 +80,13 @@ impl Catalog {
         self.write_counts(&counts, &HashMap::new())
     }
 
-    /// Forgets roots and problems at and below a path.
+    /// Forgets roots, their sizes, and problems at and below a path.
     fn forget_scans(&self, path: &[u8]) -> Result<(), Error> {
         let (from, to) = range_below(path);
-        for table in ["root", "problem"] {
-            let sql = format!("DELETE FROM {table} WHERE path = ?1 OR path >= ?2 AND path < ?3");
+        for (table, path_column) in [("root", "path"), ("problem", "path"), ("scan_space", "root")]
+        {
+            let below = format!("{path_column} >= ?2 AND {path_column} < ?3");
+            let sql = format!("DELETE FROM {table} WHERE {path_column} = ?1 OR {below}");
             self.db.execute(&sql, params![path, from, to]).at(&self.path)?;
         }
         Ok(())

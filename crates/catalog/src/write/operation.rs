@@ -39,6 +39,8 @@ pub struct LiveFile {
     pub version: Version,
     /// Number of bytes that the file takes on disk.
     pub allocated: u64,
+    /// True if its data is in its inode. A copy of such a file takes no further blocks.
+    pub is_inline: bool,
     /// The cause of its current ctime.
     pub ctime_cause: CtimeCause,
 }

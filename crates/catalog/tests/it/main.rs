@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests create and change the trees that they scan")]
 
+mod allocated;
 mod content_index;
 mod disk;
 mod engine;
@@ -16,6 +17,7 @@ mod opening;
 mod questions;
 mod roots;
 mod sandbox;
+mod sizes;
 mod space;
 mod synthetic;
 mod unreachable;

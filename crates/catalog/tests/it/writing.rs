@@ -69,6 +69,24 @@ fn a_changed_file_writes_only_its_row() {
 }
 
 #[test]
+fn a_file_with_other_disk_space_writes_only_its_row() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    sandbox.run("UPDATE content SET reclaimable = 77");
+    let before = sandbox.rows();
+    sandbox.run("UPDATE file SET allocated = 1536 WHERE name = CAST('a' AS BLOB)");
+    sandbox.run(NOTE);
+    let scan = sandbox.learn(walked(&[tree.path()]), later(), |_, _| Vec::new());
+    assert_eq!(scan.known(), ["a", "b", "c"], "is not read again");
+    assert_eq!(noted(&sandbox), ["+file a"]);
+    sandbox.run("DROP TABLE noted");
+    let is_scan = |row: &String| row.starts_with("scan ") || row.starts_with("root ");
+    let without_scans = |rows: Vec<String>| rows.into_iter().filter(|row| !is_scan(row)).collect();
+    let after: Vec<String> = without_scans(sandbox.rows());
+    assert_eq!(after, without_scans(before));
+}
+
+#[test]
 fn a_new_content_is_written_and_copies_are_recounted() {
     let written = written_after(|tree| {
         let_the_clock_tick(&tree.join("a"));

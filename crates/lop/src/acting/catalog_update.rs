@@ -105,13 +105,13 @@ fn live(path: &[u8], statuses: &Statuses, reach: &mut PathOpener) -> Option<Live
     let (dir, name) = reach.parent_and_name(path).ok()?;
     let stat = dir.stat_child(&name).ok().filter(|stat| stat.kind == fsops::Kind::File)?;
     let device = Device { number: stat.device, volume: dir.child_volume(&name).ok()? };
-    let Stat { inode, size, ctime_ns, .. } = stat;
+    let Stat { inode, size, ctime_ns, allocated, .. } = stat;
     let is_inline = device.volume.can_share_extents()
         && size < INLINE_LIMIT_BYTES
         && dir.open_file(&name).is_ok_and(|file| file.is_inline());
-    let allocated = if is_inline { 0 } else { stat.allocated };
     let version = Version { inode, size, mtime_ns: stat.mtime_ns(), ctime_ns };
-    Some(LiveFile { device, version, allocated, ctime_cause: status(&stat, statuses) })
+    let ctime_cause = status(&stat, statuses);
+    Some(LiveFile { device, version, allocated, is_inline, ctime_cause })
 }
 
 /// Returns the cause of the last status change of a file.

@@ -23,7 +23,7 @@ use crate::questions::inspect::Inspector;
 use crate::questions::scope::nothing_remembered;
 use crate::settings::Settings;
 use outline::{Choice, Item, Line, only_content, outline};
-use table::{Table, change, relative};
+use table::{Table, relative};
 
 /// Maximum number of directories to print as text without `--limit`. With a heading, the counts of the other directories
 /// and a summary, they fit on a terminal of 24 lines.
@@ -38,16 +38,24 @@ pub(crate) fn run(args: &SpaceArgs, settings: &Settings) -> Result<Exit, Command
     let offline = offline(&catalog, &space)?;
     let default_limit = if settings.json { usize::MAX } else { DEFAULT_DIRS };
     let limit = args.limit.unwrap_or(default_limit);
-    let choice = Choice { by: order(args.by), depth: args.depth, limit };
+    let (by, joins_chains) = (order(args.by), !settings.json);
+    let choice = Choice { by, depth: args.depth, limit, joins_chains };
     let shown: Vec<Shown> = tops
         .into_iter()
-        .map(|(given, top)| {
-            Shown { given, top, lines: outline(&space, top, choice), offline: &offline }
+        .map(|(given, top)| Shown {
+            given,
+            top,
+            lines: outline(&space, top, choice),
+            offline: &offline,
         })
         .collect();
     let answer = Answer { space: &space, shown: &shown, compared: &compared };
     let printed = stdout::print(|out| {
-        if settings.json { answer.write_json(out) } else { answer.write_text(out, choice.by, settings) }
+        if settings.json {
+            answer.write_json(out)
+        } else {
+            answer.write_text(out, choice.by, settings)
+        }
     })?;
     if printed && !settings.json {
         answer.summary(args).iter().for_each(|line| settings.summarize(line.as_bytes()));
@@ -207,9 +215,12 @@ impl Answer<'_> {
         if let [shown] = self.shown {
             let Totals { files, allocated, reclaimable, grown, .. } = self.space.totals(shown.top);
             let files = counted(files, "file", "files");
-            let mut text = format!("{files}, {} on disk, {} reclaimable", size(allocated), size(reclaimable));
-            if let Some(grown) = grown.map(change).filter(|text| !text.is_empty()) {
-                text.push_str(&format!(", grown by {grown}"));
+            let mut text =
+                format!("{files}, {} on disk, {} reclaimable", size(allocated), size(reclaimable));
+            let grown = grown.unwrap_or(0);
+            if grown != 0 {
+                let verb = if grown > 0 { "grown" } else { "shrunk" };
+                text.push_str(&format!(", {verb} by {}", size(grown.unsigned_abs())));
             }
             lines.push(text);
         }

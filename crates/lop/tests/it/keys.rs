@@ -140,7 +140,7 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["report"]);
     seen.run(lop, &["report", "--format", "csv"]);
     seen.run(lop, &["report", "--dirs"]);
-    for command in ["dups", "uniques", "ls"] {
+    for command in ["dups", "uniques", "ls", "space"] {
         seen.run(lop, &[command, "t"]);
     }
     seen.run(lop, &["contains", "t/a", "t/b"]);

@@ -58,6 +58,7 @@ mod resuming;
 mod roots;
 mod selection;
 mod skipped_stays;
+mod space;
 mod status;
 mod streams;
 mod sweep;

@@ -206,11 +206,7 @@ fn file(dir: i64, inode: u64, content: Option<i64>) -> (i64, SpaceRow) {
     (dir, row)
 }
 
-fn space(
-    rows: &[(i64, i64, &str)],
-    files: &[(i64, SpaceRow)],
-    contents: &[(i64, u64)],
-) -> Space {
+fn space(rows: &[(i64, i64, &str)], files: &[(i64, SpaceRow)], contents: &[(i64, u64)]) -> Space {
     let builder = Builder::new(&dirs(rows), contents);
     let mut part = builder.part();
     files.iter().for_each(|(dir, file)| part.add(*dir, file));

@@ -1,9 +1,9 @@
 //! Encodes the directories that a walk found.
 
-use walk::{DirId, Root, Tree};
+use walk::{DirId, FileId, FileRecord, Root, Tree};
 
 use super::{UNITS, VERSION, expected};
-use crate::files::{Name, Sizes, UNIQUE, each_file, join_links, key};
+use crate::files::{Name, Repeats, Sizes, UNIQUE, each_file, join_links, key};
 use crate::shape::{Shape, UNREACHABLE};
 
 /// Compression level. Level 3 is the default of zstd; level 9 made records 4% smaller and took
@@ -15,8 +15,10 @@ const LEVEL: i32 = 3;
 /// Does not include files that were added from the catalog, because they were not found below the
 /// root.
 pub fn encode(tree: &Tree, root: &Root) -> Vec<u8> {
+    // Other roots are their own parents, and therefore not below this one.
+    let dirs = (0..).zip(tree.dirs());
     let parents: Vec<u32> =
-        tree.dirs().iter().map(|dir| dir.parent.map_or(UNREACHABLE, |parent| parent.0)).collect();
+        dirs.map(|(at, dir)| dir.parent.map_or(at, |parent| parent.0)).collect();
     let name = |dir| tree.dir_name(DirId(dir)).map(std::ffi::CStr::to_bytes).unwrap_or_default();
     let (shape, order) = Shape::arrange(&parents, name, root.dir.0);
     let sizes = sizes(tree, &shape, &order.numbers);
@@ -24,24 +26,28 @@ pub fn encode(tree: &Tree, root: &Root) -> Vec<u8> {
     pack(&columns(&shape, &names, &sizes))
 }
 
+/// Returns the sizes of each directory. A list of all names would take as much memory as the tree, so
+/// only files that may have several names are listed.
 fn sizes(tree: &Tree, shape: &Shape, numbers: &[u32]) -> Vec<Sizes> {
+    let key_of = |file: &FileRecord| {
+        key(tree.device_of(file.dir).number, file.inode, file.size, file.mtime_ns)
+    };
+    let repeats = Repeats::of(tree.files().iter().map(key_of));
+    let mut sizes = vec![Sizes::default(); shape.parents.len()];
     let mut names = Vec::new();
-    for file in tree.files() {
-        let dir = numbers[file.dir.0 as usize];
+    for (at, file) in (0..).zip(tree.files()) {
+        let (dir, allocated) = (numbers[file.dir.0 as usize], tree.allocated(FileId(at)));
+        let key = key_of(file);
         if dir == UNREACHABLE {
             continue;
         }
-        let device = tree.device_of(file.dir).number;
-        names.push(Name {
-            key: key(device, file.inode, file.size, file.mtime_ns),
-            size: file.size,
-            allocated: file.size.next_multiple_of(4096),
-            dir,
-            content: UNIQUE,
-        });
+        if repeats.may_have(key) {
+            names.push(Name { key, size: file.size, allocated, dir, content: UNIQUE });
+        } else {
+            sizes[dir as usize].add(Sizes { bytes: file.size, allocated, files: 1 });
+        }
     }
     join_links(&mut names, shape);
-    let mut sizes = vec![Sizes::default(); shape.parents.len()];
     each_file(&names, |dir, file| sizes[dir].add(file));
     sizes
 }

@@ -1,1 +1,3 @@
-//! Tests of the crate from outside.
+//! Tests with a real catalog.
+
+mod catalogs;

@@ -19,7 +19,7 @@ use runtime::Interrupted;
 use crate::engine::worker::Mount;
 use crate::open::dir_slots::DirSlots;
 use crate::tree::records::{DirId, FileRecord, Problem, Reason, cstr_at, push_component, to_u32};
-use crate::tree::store::{Store, record, skip_kind};
+use crate::tree::store::{Store, skip_kind};
 
 /// Number of files per batch. The results of one batch take 26 MiB.
 const BATCH_FILES: usize = 1 << 18;
@@ -150,7 +150,7 @@ fn fill_in(
         let name = cstr_at(&store.names, name).to_bytes();
         return store.skipped_names.add_file(dir, name, &stat);
     }
-    let record = record(&stat, dir, name);
+    let record = store.record(&stat, dir, name);
     if stat.device == mount.device {
         store.files[index] = record;
     } else {

@@ -15,7 +15,7 @@ use crate::filter::top::normal;
 use crate::tree::Tree;
 use crate::tree::assemble::assemble;
 use crate::tree::records::{DirId, DirRecord, FileRecord, Problem, Reason, Root, cstr_at, to_u32};
-use crate::tree::store::{Store, record, skip_kind};
+use crate::tree::store::{Store, skip_kind};
 use crate::tree::table::{Directories, Table};
 
 /// Examines the files named in `paths` without entering directories.
@@ -109,7 +109,8 @@ impl FileList {
         let name = CString::new(name.as_bytes()).map_err(|e| stat_error(e.into()))?;
         let at =
             store.keep_name(&name).ok_or_else(|| stat_error(io::ErrorKind::OutOfMemory.into()))?;
-        self.folders[folder].push(&stat, &name, at, table).map_err(stat_error)
+        let record = store.record(&stat, DirId(0), at);
+        self.folders[folder].push(stat.device, record, &name, table).map_err(stat_error)
     }
 
     fn folder(&mut self, parent: &Path) -> io::Result<usize> {
@@ -202,16 +203,22 @@ fn names_in<'a>(
 }
 
 impl Folder {
-    fn push(&mut self, stat: &Stat, name: &CStr, at: u32, table: &Table) -> io::Result<()> {
-        if !self.devices.contains_key(&stat.device) {
+    fn push(
+        &mut self,
+        number: u64,
+        record: FileRecord,
+        name: &CStr,
+        table: &Table,
+    ) -> io::Result<()> {
+        if !self.devices.contains_key(&number) {
             let given = if self.given.is_empty() { b".".as_slice() } else { &self.given };
             let dir = Dir::open(Path::new(OsStr::from_bytes(given)))?;
             let volume = || dir.child_volume(name).or_else(|_| dir.volume());
-            let index = table.write().device(stat.device, volume)?;
-            self.devices.insert(stat.device, (index, Vec::new()));
+            let index = table.write().device(number, volume)?;
+            self.devices.insert(number, (index, Vec::new()));
         }
-        if let Some((_, files)) = self.devices.get_mut(&stat.device) {
-            files.push(record(stat, DirId(0), at));
+        if let Some((_, files)) = self.devices.get_mut(&number) {
+            files.push(record);
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use crate::filter::own::OwnFiles;
 use crate::filter::system::is_system_dir;
 use crate::filter::{Filter, QUARANTINE_PREFIX};
 use crate::tree::records::{DirId, FileRecord, Problem, Reason, push_component, to_u32};
-use crate::tree::store::{Store, record, skip_kind};
+use crate::tree::store::{Store, skip_kind};
 
 /// An automount point, identified by its directory and name.
 #[derive(Clone, Debug)]
@@ -120,7 +120,7 @@ impl Listing<'_> {
         let Some(at) = store.keep_name(name) else {
             return self.problem(name, Op::List, io::ErrorKind::OutOfMemory.into(), store);
         };
-        let record = record(&stat, self.id, at);
+        let record = store.record(&stat, self.id, at);
         if stat.device == self.stat.device {
             if let Some(visitor) = self.visitor.filter(|_| !self.disk.is_cold()) {
                 store.notes.resize(store.files.len(), 0);

@@ -22,6 +22,8 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
             tree.notes.append(&mut store.notes);
         }
         tree.names.push(std::mem::take(&mut store.names));
+        store.allocations.sort();
+        tree.allocations.push(std::mem::take(&mut store.allocations));
         tree.problems.append(&mut store.problems);
         tree.stores.append(&mut store.stores);
         tree.skipped_names.append(&mut store.skipped_names);

@@ -12,6 +12,7 @@ use std::ffi::CStr;
 
 use fsops::{FileKey, Stat};
 
+use crate::tree::allocated::Allocations;
 use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Remembered, Root, Skipped, cstr_at,
 };
@@ -24,6 +25,8 @@ pub struct Tree {
     pub(crate) dir_names: Vec<u8>,
     pub(crate) files: Vec<FileRecord>,
     pub(crate) names: Vec<Vec<u8>>,
+    /// The disk space of files, for each block of names.
+    pub(crate) allocations: Vec<Allocations>,
     pub(crate) devices: Vec<Device>,
     pub(crate) roots: Vec<Root>,
     /// The visitor's notes, indexed by file number. A value of 0 means that the file has no note.

@@ -6,6 +6,7 @@ use std::ffi::CStr;
 use fsops::{FileKey, Volume};
 
 use crate::tree::Tree;
+use crate::tree::allocated::Allocations;
 use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, to_u32,
 };
@@ -91,6 +92,7 @@ impl Tree {
         const FULL: usize = 1 << 30;
         if self.names.last().is_none_or(|names| names.len() > FULL) || !self.remembered_block {
             self.names.push(Vec::new());
+            self.allocations.push(Allocations::default());
             self.remembered_block = true;
         }
         to_u32(self.names.len() - 1)

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use fsops::{Kind, Stat};
 
+use crate::tree::allocated::Allocations;
 use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
 use crate::tree::skipped_names::SkippedNames;
 
@@ -21,6 +22,7 @@ pub(crate) struct Store {
     pub(crate) shard: u32,
     pub(crate) files: Vec<FileRecord>,
     pub(crate) names: Vec<u8>,
+    pub(crate) allocations: Allocations,
     /// The visitor's notes, by index in `files`. Files beyond the end of the vector have no note.
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
@@ -48,6 +50,7 @@ impl Store {
             shard,
             files: Vec::new(),
             names: Vec::new(),
+            allocations: Allocations::default(),
             notes: Vec::new(),
             skipped: Skipped::default(),
             problems: Vec::new(),
@@ -73,16 +76,18 @@ impl Store {
         self.names.extend_from_slice(name.to_bytes_with_nul());
         Some(at)
     }
-}
 
-pub(crate) fn record(stat: &Stat, dir: DirId, name: u32) -> FileRecord {
-    FileRecord {
-        size: stat.size,
-        inode: stat.inode,
-        mtime_ns: stat.mtime_ns(),
-        ctime_ns: stat.ctime_ns,
-        dir,
-        name,
+    /// Returns the record of a file with a stored name, and notes its disk space.
+    pub(crate) fn record(&mut self, stat: &Stat, dir: DirId, name: u32) -> FileRecord {
+        self.allocations.note(name, stat.size, stat.allocated);
+        FileRecord {
+            size: stat.size,
+            inode: stat.inode,
+            mtime_ns: stat.mtime_ns(),
+            ctime_ns: stat.ctime_ns,
+            dir,
+            name,
+        }
     }
 }
 

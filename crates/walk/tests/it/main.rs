@@ -5,6 +5,7 @@
     reason = "tests change the trees they made to see what the walk makes of it"
 )]
 
+mod allocated;
 mod failing;
 mod filters;
 mod found;

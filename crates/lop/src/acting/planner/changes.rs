@@ -39,7 +39,8 @@ impl Planner {
                 return None;
             }
             let (mtime_ns, ctime_ns) = (now.mtime_ns(), now.ctime_ns);
-            let now = CurrentMetadata { inode: now.inode, mtime_ns, ctime_ns, inspected_ns };
+            let Stat { inode, allocated, .. } = now;
+            let now = CurrentMetadata { inode, mtime_ns, ctime_ns, allocated, inspected_ns };
             Some(FileChange { file, now: Some(now), unshared })
         })
     }

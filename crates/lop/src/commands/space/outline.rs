@@ -13,6 +13,8 @@ pub(super) struct Choice {
     pub(super) depth: usize,
     /// Maximum number of directories, including the directory itself.
     pub(super) limit: usize,
+    /// True to replace a directory that contains only one other directory by that one.
+    pub(super) joins_chains: bool,
 }
 
 /// A line of an outline.
@@ -54,53 +56,70 @@ pub(super) fn outline(space: &Space, top: DirId, choice: Choice) -> Vec<Line> {
             chosen[parent].children.push(index);
         }
         if level < choice.depth {
-            let children = children(space, dir, choice.by).into_iter();
+            let children = children(space, dir, choice).into_iter();
             let ranked = children.map(|child| (space.rank(child, choice.by), child));
             let worth = ranked.filter(|(rank, _)| *rank > 0 || choice.limit == usize::MAX);
             waiting.extend(worth.map(|(rank, child)| (rank, Reverse(child), level + 1, index)));
         }
     }
+    lines(space, choice, &chosen)
+}
+
+/// What is still to be written.
+enum Step {
+    /// A chosen directory with everything below it, by its index.
+    Dir(usize),
+    /// The line about the directories that are not shown.
+    Rest(Item),
+}
+
+/// Returns the lines of the chosen directories, of which the first one is the top.
+fn lines(space: &Space, choice: Choice, chosen: &[Chosen]) -> Vec<Line> {
     let mut lines = Vec::new();
-    if !chosen.is_empty() {
-        write(space, choice.by, &chosen, 0, 0, &mut lines);
+    // A stack instead of recursion, because a catalog may contain very deep directories.
+    let mut waiting = vec![(0, Step::Dir(0))];
+    while let Some((level, step)) = waiting.pop() {
+        let index = match step {
+            Step::Dir(index) => index,
+            Step::Rest(item) => {
+                lines.push(Line { level, item });
+                continue;
+            }
+        };
+        let Some(Chosen { dir, above, children }) = chosen.get(index) else { continue };
+        lines.push(Line { level, item: Item::Dir { dir: *dir, above: *above } });
+        let shown: BTreeSet<DirId> = children.iter().map(|&child| chosen[child].dir).collect();
+        waiting.extend(rest(space, *dir, &shown, choice).map(|rest| (level + 1, Step::Rest(rest))));
+        waiting.extend(children.iter().rev().map(|&child| (level + 1, Step::Dir(child))));
     }
     lines
 }
 
-/// Appends the lines of a chosen directory. Recursion is bounded by the depth of the outline.
-fn write(
-    space: &Space,
-    by: By,
-    chosen: &[Chosen],
-    at: usize,
-    level: usize,
-    lines: &mut Vec<Line>,
-) {
-    let Chosen { dir, above, children: shown } = &chosen[at];
-    lines.push(Line { level, item: Item::Dir { dir: *dir, above: *above } });
-    shown.iter().for_each(|&child| write(space, by, chosen, child, level + 1, lines));
-    let are_shown: BTreeSet<DirId> = shown.iter().map(|&child| chosen[child].dir).collect();
-    if are_shown.is_empty() {
-        return;
+/// Counts the subdirectories with files that are not shown. Returns `None` if all or none are shown.
+fn rest(space: &Space, dir: DirId, shown: &BTreeSet<DirId>, choice: Choice) -> Option<Item> {
+    if shown.is_empty() {
+        return None;
     }
-    let (mut dirs, mut allocated, mut files, mut grown) = (0, 0u64, 0, None);
-    for child in children(space, *dir, by).into_iter().filter(|child| !are_shown.contains(child)) {
+    let (mut dirs, mut allocated, mut files, mut grown) = (0, 0u64, 0, None::<i64>);
+    let children = children(space, dir, choice).into_iter();
+    for child in children.filter(|child| !shown.contains(child)) {
         let totals = space.totals(child);
+        if totals.names == 0 {
+            continue;
+        }
         (dirs, files) = (dirs + 1, files + totals.files);
         allocated = allocated.saturating_add(totals.allocated);
         grown = totals.grown.map(|by| by.saturating_add(grown.unwrap_or(0))).or(grown);
     }
-    if dirs > 0 {
-        let item = Item::Rest { dirs, allocated, files, grown };
-        lines.push(Line { level: level + 1, item });
-    }
+    (dirs > 0).then_some(Item::Rest { dirs, allocated, files, grown })
 }
 
-/// Returns the subdirectories of a directory. A directory that contains only one other directory is replaced by that
-/// one.
-fn children(space: &Space, dir: DirId, by: By) -> Vec<DirId> {
-    let mut children = space.children(dir, by);
-    children.iter_mut().for_each(|child| *child = only_content(space, *child));
+/// Returns the subdirectories of a directory.
+fn children(space: &Space, dir: DirId, choice: Choice) -> Vec<DirId> {
+    let mut children = space.children(dir, choice.by);
+    if choice.joins_chains {
+        children.iter_mut().for_each(|child| *child = only_content(space, *child));
+    }
     children
 }
 

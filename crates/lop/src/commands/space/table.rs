@@ -40,9 +40,9 @@ struct Fields {
 impl Table<'_> {
     /// Writes the heading.
     pub(super) fn write_heading(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut heading = format!("{:>10}  {:>11}", "size", "reclaimable");
+        let mut heading = format!("{:>11}  {:>11}", "size", "reclaimable");
         if self.has_growth {
-            heading.push_str(&format!("  {:>11}", "grown"));
+            heading.push_str(&format!("  {:>12}", "grown"));
         }
         if self.by == By::Files {
             heading.push_str(&format!("  {:>10}", "files"));
@@ -87,15 +87,16 @@ impl Table<'_> {
         let fields = self.fields(line);
         let reclaimable = fields.reclaimable.filter(|&bytes| bytes > 0).map(size);
         let mut text =
-            format!("{:>10}  {:>11}", size(fields.allocated), reclaimable.unwrap_or_default());
+            format!("{:>11}  {:>11}", size(fields.allocated), reclaimable.unwrap_or_default());
         if self.has_growth {
-            text.push_str(&format!("  {:>11}", fields.grown.map(change).unwrap_or_default()));
+            text.push_str(&format!("  {:>12}", fields.grown.map(change).unwrap_or_default()));
         }
         if self.by == By::Files {
             text.push_str(&format!("  {:>10}", count(fields.files)));
         }
         let is_counted = fields.rank > 0 && most > 0;
-        let percent = if is_counted { format!("{}%", share(100, fields.rank, most)) } else { String::new() };
+        let percent =
+            if is_counted { format!("{}%", share(100, fields.rank, most)) } else { String::new() };
         let bar = if is_counted { bar(self.bar(), fields.rank, most) } else { String::new() };
         text.push_str(&format!("  {bar:<width$} {percent:>4}  ", width = self.bar()));
         text.push_str(&"  ".repeat(line.level));
@@ -107,8 +108,12 @@ impl Table<'_> {
                 writeln!(out, "… {more}")
             }
             Item::Dir { dir, above } => {
-                let mut name = self.stream.names.show_line(&shown.label(self.space, dir, above)).into_owned();
+                let mut name =
+                    self.stream.names.show_line(&shown.label(self.space, dir, above)).into_owned();
                 let note = if shown.is_offline(self.space, dir) { " (offline)" } else { "" };
+                if !name.ends_with(b"/") {
+                    name.push(b'/');
+                }
                 if self.stream.terminal {
                     name = cut(name, room.saturating_sub(note.len()));
                 }
@@ -119,16 +124,16 @@ impl Table<'_> {
     }
 
     fn bar(&self) -> usize {
-        let growth = if self.has_growth { 13 } else { 0 };
+        let growth = if self.has_growth { 14 } else { 0 };
         let files = if self.by == By::Files { 12 } else { 0 };
         // Two thirds of what the numbers leave are for the name.
-        let rest = self.columns.saturating_sub(10 + 13 + growth + files + 2 + 7);
+        let rest = self.columns.saturating_sub(11 + 13 + growth + files + 2 + 7);
         (rest / 3).clamp(BAR.0, BAR.1)
     }
 }
 
 /// Returns a growth with its sign; an empty text for none.
-pub(super) fn change(bytes: i64) -> String {
+fn change(bytes: i64) -> String {
     match bytes {
         0 => String::new(),
         1.. => format!("+{}", size(bytes.unsigned_abs())),
