@@ -17,6 +17,7 @@
 //! | `read`     | answers queries about files, directories and the whole catalog                 |
 //! | `matching` | matches the rows with the files of a scanned tree                              |
 //! | `write`    | commits scans and other changes, each in one transaction                       |
+//! | `decisions`| the user's decisions about groups                                              |
 //!
 //! # Atomicity
 //!
@@ -32,6 +33,7 @@
 //!
 //! `docs/catalog.md` describes the tables for users of the `sqlite3` shell.
 
+mod decisions;
 mod error;
 mod header;
 mod matching;
@@ -43,6 +45,8 @@ mod state;
 mod tables;
 mod write;
 
+pub use decisions::decider::Decider;
+pub use decisions::{Choice, Decision, Scope};
 pub use error::Error;
 pub use matching::{RowMap, Suspect, TreeMatch};
 pub use open::{Catalog, Writer};

@@ -83,10 +83,10 @@ pub(crate) struct GlobalArgs {
     #[arg(short, long, global = true)]
     pub(crate) verbose: bool,
 
-    /// When to show progress: auto (on a terminal), always or never
+    /// When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
-    pub(crate) progress: When,
+    pub(crate) progress: Show,
 
     /// When to use colours: auto (on a terminal), always or never
     #[arg(long, value_name = "WHEN", default_value = "auto", global = true)]
@@ -107,6 +107,19 @@ pub(crate) enum When {
     Always,
     /// Never
     Never,
+}
+
+/// Whether and how to show progress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Show {
+    /// On a terminal
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+    /// As JSON on standard error
+    Json,
 }
 
 /// The kind of storage, which decides how files are read.

@@ -2,7 +2,9 @@
 //! reports files that do not answer.
 //!
 //! On a terminal, progress is a single line that is redrawn. In a log, each update is a new line. The first line
-//! appears after [`FIRST_LINE_AFTER`], and the intervals then grow from a second to a minute.
+//! appears after [`FIRST_LINE_AFTER`], and the intervals then grow from a second to a minute. For programs
+//! (`--progress json`), each update is a line of JSON: one at the start, one every [`RECORD_INTERVAL`], and one at the
+//! end.
 //!
 //! The thread sleeps between its checks, and the libraries never wait for it. [`interrupt`] catches the signals, and
 //! [`memory`] bounds the memory of the process.
@@ -10,6 +12,7 @@
 pub(crate) mod interrupt;
 pub(crate) mod memory;
 mod progress_line;
+mod progress_record;
 mod stalls;
 
 use std::io::{self, Write};
@@ -23,8 +26,8 @@ use runtime::{Condvar, Interrupted, Mutex, Progress, SignalsBlocked};
 use crate::error::CommandError;
 use crate::monitor::progress_line::ProgressLine;
 use crate::monitor::stalls::Stalls;
-use crate::output::stream::Stream;
-use crate::settings::Settings;
+use crate::output::stream::{Stream, write_line};
+use crate::settings::{ProgressStyle, Settings};
 
 /// Interval between two checks. The interval is short enough that Ctrl-C feels immediate and the progress line keeps
 /// moving.
@@ -35,6 +38,9 @@ const FIRST_LINE_AFTER: Duration = Duration::from_millis(200);
 
 /// The first and the longest interval between two progress lines in a log.
 const LOG_INTERVALS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(60)];
+
+/// Minimum interval between two records of the progress.
+const RECORD_INTERVAL: Duration = Duration::from_millis(250);
 
 /// How long the work may take to end after it was asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
@@ -56,13 +62,22 @@ struct Shared {
 }
 
 /// The progress line and its state.
-#[derive(Default)]
 struct Display {
     done: bool,
     drawn: bool,
-    progress_line: Option<ProgressLine>,
-    /// Time of the next progress line, and the interval after that line. Set only if progress goes to a log.
-    log: Option<(Instant, Duration)>,
+    progress_line: ProgressLine,
+    output: Output,
+}
+
+/// Where and how progress is shown.
+enum Output {
+    Hidden,
+    /// One line on a terminal.
+    Terminal,
+    /// Lines of text in a log: the time of the next line, and the interval after that line.
+    Log(Instant, Duration),
+    /// Lines of JSON: the time of the next line.
+    Records(Instant),
 }
 
 /// Runs `work` under a monitor with new counters.
@@ -97,10 +112,11 @@ impl Monitor {
 
     fn start(progress: &Arc<Progress>, settings: &Settings) -> io::Result<Monitor> {
         interrupt::arm()?;
-        let progress_line = settings.progress.then(ProgressLine::new);
         let (progress, stderr) = (Arc::clone(progress), settings.stderr);
-        let log = (!stderr.terminal).then(|| (Instant::now() + FIRST_LINE_AFTER, LOG_INTERVALS[0]));
-        let line = Mutex::new(Display { progress_line, log, ..Display::default() });
+        let mut display = Display::new(settings.progress, stderr.terminal);
+        // Records are written even if the work ends at once.
+        display.write_record(&progress, Instant::now());
+        let line = Mutex::new(display);
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
@@ -187,22 +203,47 @@ impl Shared {
             line = self.wake.wait_timeout(line, CHECK_INTERVAL).0;
         }
         line.clear();
+        line.write_record(&self.progress, Instant::now());
     }
 }
 
 impl Display {
-    fn show(&mut self, progress: &Progress, now: Instant) {
-        let Some(line) = &mut self.progress_line else { return };
-        let Some((due, interval)) = &mut self.log else {
-            self.drawn = true;
-            let text = line.text(progress, now);
-            let _unseen = write!(io::stderr().lock(), "\r{text}\x1b[K");
-            return;
+    fn new(style: ProgressStyle, is_terminal: bool) -> Display {
+        let now = Instant::now();
+        let output = match style {
+            ProgressStyle::Hidden => Output::Hidden,
+            ProgressStyle::Json => Output::Records(now),
+            ProgressStyle::Text if is_terminal => Output::Terminal,
+            ProgressStyle::Text => Output::Log(now + FIRST_LINE_AFTER, LOG_INTERVALS[0]),
         };
-        let text = line.log_text(progress, now);
-        if now >= *due {
-            (*due, *interval) = (now + *interval, (*interval * 2).min(LOG_INTERVALS[1]));
-            let _unseen = writeln!(io::stderr().lock(), "{text}");
+        Display { done: false, drawn: false, progress_line: ProgressLine::new(), output }
+    }
+
+    fn show(&mut self, progress: &Progress, now: Instant) {
+        match &mut self.output {
+            Output::Terminal => {
+                self.drawn = true;
+                let text = self.progress_line.text(progress, now);
+                let _unseen = write!(io::stderr().lock(), "\r{text}\x1b[K");
+            }
+            Output::Log(due, interval) => {
+                let text = self.progress_line.log_text(progress, now);
+                if now >= *due {
+                    (*due, *interval) = (now + *interval, (*interval * 2).min(LOG_INTERVALS[1]));
+                    let _unseen = writeln!(io::stderr().lock(), "{text}");
+                }
+            }
+            Output::Records(due) if now >= *due => self.write_record(progress, now),
+            Output::Hidden | Output::Records(_) => {}
+        }
+    }
+
+    /// Writes a record of the progress, if progress is shown as records.
+    fn write_record(&mut self, progress: &Progress, now: Instant) {
+        if let Output::Records(due) = &mut self.output {
+            *due = now + RECORD_INTERVAL;
+            let record = progress_record::record(&mut self.progress_line, progress, now);
+            write_line(&[record.as_bytes()]);
         }
     }
 

@@ -15,7 +15,7 @@ use catalog::Catalog;
 use serde::Serialize;
 use walk::OwnFiles;
 
-use crate::args::{Format, GlobalArgs, When};
+use crate::args::{Format, GlobalArgs, Show};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::document_with;
@@ -34,12 +34,22 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
+/// How progress is shown on standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ProgressStyle {
+    Hidden,
+    /// As text: one line that is redrawn on a terminal, or several lines in a log.
+    Text,
+    /// As lines of JSON.
+    Json,
+}
+
 /// Settings that apply to every command.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) verbosity: Verbosity,
     pub(crate) json: bool,
-    pub(crate) progress: bool,
+    pub(crate) progress: ProgressStyle,
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
     catalog: Option<PathBuf>,
@@ -55,9 +65,10 @@ impl Settings {
             (false, false) => Verbosity::Normal,
         };
         let progress = match args.progress {
-            When::Auto => stderr.terminal && verbosity != Verbosity::Quiet,
-            When::Always => true,
-            When::Never => false,
+            Show::Auto if stderr.terminal && verbosity != Verbosity::Quiet => ProgressStyle::Text,
+            Show::Auto | Show::Never => ProgressStyle::Hidden,
+            Show::Always => ProgressStyle::Text,
+            Show::Json => ProgressStyle::Json,
         };
         Settings {
             verbosity,
@@ -69,9 +80,14 @@ impl Settings {
         }
     }
 
-    /// Returns the same settings with the progress line turned off.
+    /// Returns whether progress is shown, and totals for it are therefore worth counting.
+    pub(crate) fn shows_progress(&self) -> bool {
+        self.progress != ProgressStyle::Hidden
+    }
+
+    /// Returns the same settings with the progress turned off.
     pub(crate) fn without_progress(&self) -> Settings {
-        Settings { progress: false, ..self.clone() }
+        Settings { progress: ProgressStyle::Hidden, ..self.clone() }
     }
 
     /// Returns the absolute path of the catalog.

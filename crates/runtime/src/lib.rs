@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `progress` | counters, the current stage, and the request to stop |
 //! | [`memory`] | an allocator that keeps the process within a memory bound |
-//! | `spill` | the files behind that allocator |
+//! | `spill` | the files behind that allocator, and other unnamed files |
 //! | `throttle` | a limit on operations or bytes per second |
 //! | `stalls` | files on which threads are blocked |
 //! | `signals` | signal masks and dispositions |
@@ -29,6 +29,7 @@ pub use process::{
 };
 pub use progress::{Interrupted, Progress, Stage};
 pub use signals::{SignalsBlocked, is_ignored};
+pub use spill::unnamed_file;
 pub use stalls::{BlockedThread, blocked_threads};
 pub use sync::{Condvar, Mutex, OnPanic, on_panic};
 pub use throttle::Throttle;

@@ -90,7 +90,7 @@ pub(crate) fn holds(at: *mut u8) -> bool {
 /// disabled or fails.
 pub(crate) fn map(length: usize) -> Option<*mut u8> {
     let (_, folder) = BOUND.get()?;
-    let mapped = unlinked_file(folder).and_then(|file| {
+    let mapped = unnamed_file(folder).and_then(|file| {
         reserve(&file, length)?;
         let (read_write, shared) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED);
         // SAFETY: the kernel chooses the address. The file is at least as long as the mapping, and
@@ -146,8 +146,13 @@ pub(crate) unsafe fn unmap(at: *mut u8, length: usize) -> bool {
     true
 }
 
-/// Creates an unlinked file in `folder`.
-fn unlinked_file(folder: &Path) -> io::Result<File> {
+/// Creates an unnamed file in `folder`, which only its owner can access. The file is gone when its last descriptor is
+/// closed.
+///
+/// # Errors
+///
+/// Fails if `folder` does not exist or cannot be written.
+pub fn unnamed_file(folder: &Path) -> io::Result<File> {
     let mode = Mode::RUSR | Mode::WUSR;
     let flags = OFlags::RDWR | OFlags::CLOEXEC;
     let file = match open(folder, flags | OFlags::TMPFILE, mode) {
@@ -276,12 +281,12 @@ fn mapped() -> usize {
 mod tests {
     use std::path::Path;
 
-    use super::{mapped, reserve, unlinked_file};
+    use super::{mapped, reserve, unnamed_file};
 
     #[test]
     fn lack_of_space_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
-        let file = unlinked_file(folder.path()).expect("a file");
+        let file = unnamed_file(folder.path()).expect("a file");
         assert!(reserve(&file, 1 << 16).is_ok());
         assert!(reserve(&file, 1 << 60).is_err());
         assert_eq!(std::fs::read_dir(folder.path()).expect("readable").count(), 0);
@@ -289,8 +294,8 @@ mod tests {
 
     #[test]
     fn missing_folder_is_an_error() {
-        assert!(unlinked_file(Path::new("/nonexistent")).is_err());
-        assert!(unlinked_file(Path::new("/proc")).is_err());
+        assert!(unnamed_file(Path::new("/nonexistent")).is_err());
+        assert!(unnamed_file(Path::new("/proc")).is_err());
     }
 
     #[test]

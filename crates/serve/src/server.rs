@@ -27,12 +27,13 @@ use crate::pages;
 use crate::stall::StallGuard;
 use crate::tls::Tls;
 
-/// Maximum number of open connections. A browser opens six.
-const MAX_CONNECTIONS: usize = 256;
+/// Maximum number of open connections, if the process may have enough descriptors. A browser opens six, and
+/// an idle connection takes about 10 KiB.
+const MAX_CONNECTIONS: usize = 1024;
 
 /// Maximum time that a client may take to send the head of a request. Also the time that an idle
 /// connection stays open.
-const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
+const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time after which a client that takes no bytes of a response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -183,7 +184,9 @@ async fn accept(
     router: Router,
     tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    // A quarter of the descriptors is left for the catalog, files and jobs.
+    let descriptors = runtime::raise_descriptor_limit();
+    let places = Arc::new(Semaphore::new((descriptors / 4 * 3).clamp(8, MAX_CONNECTIONS)));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return Ok(()) };
         let Ok((socket, _)) = listener.accept().await else {

@@ -84,6 +84,11 @@ impl Running {
         found.unwrap_or_else(|| self.hangs(&format!("neither an end nor {when:?}")))
     }
 
+    /// Returns what the program has written to standard output so far.
+    pub fn stdout(&self) -> Vec<u8> {
+        self.stdout.bytes()
+    }
+
     /// Waits for the end of the program and of its output.
     ///
     /// # Panics

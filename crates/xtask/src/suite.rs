@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use crate::traces::{Temporary, Traces};
 
 /// Programs that tests and counts use, and their Debian packages.
-const TOOLS: [(&str, &str); 17] = [
+const TOOLS: [(&str, &str); 19] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -29,6 +29,8 @@ const TOOLS: [(&str, &str); 17] = [
     ("sqlite3", "sqlite3"),
     ("strace", "strace"),
     ("valgrind", "valgrind"),
+    ("chromium", "chromium"),
+    ("chromedriver", "chromium-driver"),
 ];
 
 /// Runs the suite and returns the reasons why it did not pass.

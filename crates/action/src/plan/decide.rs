@@ -49,12 +49,14 @@ impl Member {
 }
 
 /// The reason why a file may not be changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Protection {
     /// The file is below a directory that the user protected.
     Requested,
     /// The file is outside of the named paths.
     Outside,
+    /// The user decided to keep this file of the group. Contains the reason to show.
+    Decided(String),
 }
 
 /// The reason why a file is kept.
@@ -75,7 +77,9 @@ impl std::fmt::Display for KeepReason {
         match self {
             KeepReason::Protected(Protection::Requested) => f.write_str("protected"),
             KeepReason::Protected(Protection::Outside) => f.write_str("not below a named path"),
-            KeepReason::Rule(rule) => f.write_str(rule),
+            KeepReason::Rule(rule) | KeepReason::Protected(Protection::Decided(rule)) => {
+                f.write_str(rule)
+            }
             KeepReason::First => f.write_str("first by path"),
             KeepReason::Elsewhere => f.write_str("has names elsewhere"),
         }
@@ -113,12 +117,28 @@ impl From<Plan> for Group {
 /// At least one file is kept, whatever the rules say. Files of different sizes are never in one
 /// plan, even if the caller says that they are equal.
 pub fn plan(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
+    parts(members, kind).filter_map(|members| part(members, rules)).collect()
+}
+
+/// Does the same as [`plan`] for a group about which the user decided. Plans nothing for files
+/// beside which no file stays by decision ([`Protection::Decided`]), because the rules must not
+/// choose the kept file then. `rules` only choose the file that the others are compared with.
+pub fn plan_decided(members: Vec<Member>, kind: Kind, rules: &[Rule]) -> Vec<Plan> {
+    let is_decided = |member: &Member| matches!(member.protected, Some(Protection::Decided(_)));
+    parts(members, kind)
+        .filter(|members| members.iter().any(is_decided))
+        .filter_map(|members| part(members, rules))
+        .collect()
+}
+
+/// Splits a group into the parts for which separate plans are made.
+fn parts(members: Vec<Member>, kind: Kind) -> impl Iterator<Item = Vec<Member>> {
     let mut parts: BTreeMap<(u64, u64), Vec<Member>> = BTreeMap::new();
     for member in members {
         let device = if kind.needs_one_file_system() { member.stat.device } else { 0 };
         parts.entry((device, member.stat.size)).or_default().push(member);
     }
-    parts.into_values().filter_map(|members| part(members, rules)).collect()
+    parts.into_values()
 }
 
 /// Plans to turn the names of one file into separate files. The first name by path keeps the inode.
@@ -151,7 +171,7 @@ fn part(members: Vec<Member>, rules: &[Rule]) -> Option<Plan> {
         names.sort_by(|a, b| a.target.path.cmp(&b.target.path));
     }
     // If one name of an inode may not be changed, all names of the inode are kept.
-    let protection = |names: &[Member]| names.iter().find_map(|name| name.protected);
+    let protection = |names: &[Member]| names.iter().find_map(|name| name.protected.clone());
     let (protected, free): (Vec<_>, Vec<_>) =
         files.into_iter().partition(|names| protection(names).is_some());
     let (mut stay, mut go) = (Vec::new(), free);

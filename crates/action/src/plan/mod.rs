@@ -15,7 +15,7 @@ pub(crate) mod saved;
 pub(crate) mod script;
 pub(crate) mod target;
 
-pub use decide::{KeepReason, Member, Plan, Protection, Warning, plan, separate};
+pub use decide::{KeepReason, Member, Plan, Protection, Warning, plan, plan_decided, separate};
 pub use inspect::Inspector;
 pub use kind::{Amount, Kind};
 pub use obstacle::check_not_own;

@@ -13,6 +13,7 @@ mod links;
 mod make;
 mod merged;
 mod plan;
+mod review;
 pub(crate) mod seal;
 mod server;
 pub(crate) mod windows;
@@ -51,7 +52,7 @@ enum Maker {
 }
 
 /// All corpora.
-pub const CORPORA: [Corpus; 18] = [
+pub const CORPORA: [Corpus; 19] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -155,6 +156,12 @@ pub const CORPORA: [Corpus; 18] = [
         about: "a Windows disk with junk of twenty programs in four profiles, and nothing else",
         names: 100_000,
         maker: Maker::Plan(|names, _, _| windows::junk_only(names)),
+    },
+    Corpus {
+        name: "review",
+        about: "a file server with copied folders and backups: 120,000 groups in 100,000 folders",
+        names: 1_000_000,
+        maker: Maker::Plan(review::review),
     },
     Corpus {
         name: "hostile",

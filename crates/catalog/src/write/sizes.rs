@@ -97,8 +97,8 @@ mod tests {
     fn ages(scans: i64, interval: i64) -> Vec<i64> {
         let mut ages: Vec<i64> = Vec::new();
         for _ in 0..scans {
-            ages.iter_mut().for_each(|age| *age += interval);
-            ages.insert(0, 0);
+            let grown = ages.iter().map(|age| age + interval);
+            ages = std::iter::once(0).chain(grown).collect();
             ages = staying(&ages).into_iter().map(|at| ages[at]).collect();
         }
         ages

@@ -9,11 +9,12 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use action::plan::{Kind, Member, Plan, Protection, Rule, Target, Version, plan};
+use action::plan::{Kind, Member, Plan, Protection, Rule, Target, Version, plan, plan_decided};
 use dupes::{Attributes, State};
 use fsops::{DirLocation, FileKey, Mounts, Stat};
 use walk::{DirId, FileId, OwnFiles, Tree};
 
+use crate::acting::decided::Decided;
 use crate::acting::sources::Source;
 use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
@@ -31,6 +32,8 @@ pub(crate) struct PlanOptions {
     pub(crate) system_dirs: bool,
     /// lop's own files, which are never changed.
     pub(crate) own: OwnFiles,
+    /// The user's decisions, if they choose the files that stay.
+    pub(crate) decided: Option<Decided>,
 }
 
 impl PlanOptions {
@@ -67,6 +70,7 @@ impl PlanOptions {
             roots,
             system_dirs: false,
             own: OwnFiles::default(),
+            decided: None,
         })
     }
 }
@@ -167,9 +171,32 @@ impl Planner {
             let group = &self.members[group.clone()];
             let members = group.iter().filter_map(|&(_, file)| self.member(file)).collect();
             let digest = group.first().and_then(|&(_, file)| self.source.digest(file));
-            let plans = plan(members, self.options.kind, &self.options.rules).into_iter();
-            plans.map(move |plan| Plan { digest, ..plan })
+            let PlanOptions { kind, rules, decided, .. } = &self.options;
+            let plans = match decided {
+                Some(decided) => plan_decided(self.settle(group, members, decided), *kind, rules),
+                None => plan(members, *kind, rules),
+            };
+            plans.into_iter().map(move |plan| Plan { digest, ..plan })
         })
+    }
+
+    /// Protects the members of a group that stay by decision. Returns no members if the group is not decided.
+    fn settle(
+        &self,
+        group: &[(u32, FileId)],
+        members: Vec<Member>,
+        decided: &Decided,
+    ) -> Vec<Member> {
+        let number = group.first().and_then(|&(_, file)| self.source.content_number(file));
+        let Some(fates) = number.and_then(|number| decided.fates(number)) else {
+            return Vec::new();
+        };
+        let settled = members.into_iter().filter_map(|member| {
+            let stays = fates.get(&member.target.path)?.clone().map(Protection::Decided);
+            let protected = stays.or(member.protected.clone());
+            Some(Member { protected, ..member })
+        });
+        settled.collect()
     }
 
     fn member(&self, file: FileId) -> Option<Member> {

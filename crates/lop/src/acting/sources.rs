@@ -70,6 +70,12 @@ impl Source {
         loaded.fingerprints.content(file.0).and_then(|content| loaded.content(content).0)
     }
 
+    /// Returns the number of a file's content in the catalog, if the catalog is the source of the groups.
+    pub(crate) fn content_number(&self, file: FileId) -> Option<i64> {
+        let loaded = self.loaded()?;
+        loaded.fingerprints.content(file.0).map(|content| loaded.number(content))
+    }
+
     /// Returns each file that belongs to a group, with the group's number, in no particular order.
     pub(crate) fn members(&self) -> Vec<(u32, FileId)> {
         files(self.tree())

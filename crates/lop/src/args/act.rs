@@ -60,6 +60,13 @@ pub(crate) struct DedupeArgs {
     #[arg(long, conflicts_with_all = ["paths", "report", "files_from", "plan"])]
     pub(crate) all: bool,
 
+    /// Act on the groups that were decided in 'lop serve'
+    ///
+    /// The decisions choose the files that stay. lop skips a group that is undecided, a group that was left, and a
+    /// group whose decision cannot be followed any more. With this option, --apply needs neither PATHs nor --all.
+    #[arg(long, conflicts_with_all = ["keep", "interactive", "report", "files_from", "plan"])]
+    pub(crate) decided: bool,
+
     /// The action for each redundant file
     #[arg(long, value_name = "KIND", required_unless_present = "plan", conflicts_with = "plan")]
     pub(crate) by: Option<By>,

@@ -8,6 +8,7 @@ use catalog::{Rows, Writer};
 
 use self::saved::{run_saved, save, save_to};
 use crate::acting::catalog_update;
+use crate::acting::decided::Decided;
 use crate::acting::planner::{PlanOptions, Planner};
 use crate::acting::run::{PlanTotals, Work, by_disk, carry_out, show_plans};
 use crate::acting::sources::Source;
@@ -46,7 +47,9 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let mut options =
         PlanOptions::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
     (options.system_dirs, options.own) = (args.system_dirs, settings.own());
-    let Input { source, writer, scope } = input(args, settings)?;
+    let Input { source, writer, scope, decided } = input(args, settings)?;
+    let skipped = decided.as_ref().map(Decided::skipped).unwrap_or_default();
+    options.decided = decided;
     problems::print(&source.tree().problems, settings);
     problems::print(source.refused(), settings);
     let unexamined = !(source.tree().problems.is_empty() && source.refused().is_empty());
@@ -54,6 +57,9 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let planner = Planner::new(source, now, options);
     let unknown = planner.unknown();
     note_left_out(planner.left_to_programs(), settings);
+    if let Some(text) = skipped.text().filter(|_| settings.verbosity != Verbosity::Quiet) {
+        settings.note(&text);
+    }
     let planner = if args.apply && !args.interactive {
         planner.in_order_of_the_tree()
     } else {
@@ -95,7 +101,8 @@ fn note_left_out(files: u64, settings: &Settings) {
 fn has_scope(by: By, args: &DedupeArgs) -> bool {
     let is_named = !args.paths.is_empty() || args.report.is_some() || args.files_from.is_some();
     // In interactive mode, the user chooses each file and confirms the choice.
-    let is_chosen = args.all || args.interactive;
+    // With decisions, the user has already decided about each group.
+    let is_chosen = args.all || args.interactive || args.decided;
     is_named || is_chosen || matches!(by, By::Hardlink | By::Reflink)
 }
 
@@ -126,10 +133,12 @@ struct Input {
     writer: Option<Writer>,
     /// The paths that limit the action to a part of the catalog.
     scope: Scope,
+    /// The user's decisions, if they choose the files that stay.
+    decided: Option<Decided>,
 }
 
 fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> {
-    let listed = |source| Input { source, writer: None, scope: Scope::default() };
+    let listed = |source| Input { source, writer: None, scope: Scope::default(), decided: None };
     if let Some(report) = &args.report {
         return Ok(listed(Source::from_report(report, settings)?));
     }
@@ -141,8 +150,10 @@ fn input(args: &DedupeArgs, settings: &Settings) -> Result<Input, CommandError> 
     let path = settings.catalog()?;
     // The run updates this catalog at the end, so no scan may change it in the meantime.
     let writer = args.apply.then(|| open_writer(&path, settings)).transpose()?;
-    let loaded = writer.as_ref().map_or(&catalog, Writer::catalog).load(Rows::Grouped)?;
-    Ok(Input { source: Source::Catalog(Box::new(loaded)), writer, scope })
+    let catalog = writer.as_ref().map_or(&catalog, Writer::catalog);
+    let loaded = catalog.load(Rows::Grouped)?;
+    let decided = args.decided.then(|| Decided::load(catalog)).transpose()?;
+    Ok(Input { source: Source::Catalog(Box::new(loaded)), writer, scope, decided })
 }
 
 impl From<By> for Kind {
@@ -233,7 +244,7 @@ impl Dedupe<'_> {
         let resources = Resources::automatic();
         let asks = kind == Kind::Delete && can_ask(args.yes) && !args.interactive;
         let mut totals = PlanTotals::default();
-        if asks || settings.progress {
+        if asks || settings.shows_progress() {
             plans.clone().for_each(|plan| totals.add(&plan, kind));
         }
         if asks {

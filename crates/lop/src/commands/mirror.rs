@@ -208,7 +208,7 @@ impl Run<'_> {
     fn carry_out(&self, source: Option<&Source>, work: Work<'_>) -> Result<Exit, CommandError> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
-            if let Some(source) = source.filter(|_| self.settings.progress) {
+            if let Some(source) = source.filter(|_| self.settings.shows_progress()) {
                 scope.spawn(|| self.estimate(source, &is_done));
             }
             let carried_out = self.carry_out_alone(&mut |user| {

@@ -56,7 +56,7 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     let options = options(args, &patterns, &guard);
     let progress = Arc::new(Progress::default());
     let asks = !args.dry_run && can_ask(args.yes);
-    let counts = settings.progress && !args.instant;
+    let counts = settings.shows_progress() && !args.instant;
     if !args.dry_run && (asks || counts) {
         let estimate = Estimate::count(&targets, &options, settings)?;
         progress

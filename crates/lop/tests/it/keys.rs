@@ -27,6 +27,7 @@ const RARE: &[&str] = &[
     "exclusion",
     "unsupported",
     "malformed",
+    "seconds_left",
 ];
 
 /// Commands that do not print JSON.
@@ -136,7 +137,7 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["scan", "--no-catalog", "t"]);
     std::fs::remove_dir(lop.path("t/.lop-quarantine-0")).expect("removed");
     seen.run(lop, &["scan", "--stats", "--hash-all", "--exclude", "nothing like it", "t"]);
-    seen.run(lop, &["scan", "--stats", "--format", "json", "t"]);
+    seen.run(lop, &["scan", "--stats", "--format", "json", "--progress", "json", "t"]);
     seen.run(lop, &["report"]);
     seen.run(lop, &["report", "--format", "csv"]);
     seen.run(lop, &["report", "--dirs"]);
@@ -161,7 +162,7 @@ fn act(lop: &Lop, seen: &mut Seen) {
         seen.take(line, "a saved plan");
     }
     for by in ["hardlink", "quarantine"] {
-        seen.run(lop, &["dedupe", "--by", by, "--apply", "t"]);
+        seen.run(lop, &["dedupe", "--by", by, "--apply", "--progress", "json", "t"]);
         seen.run(lop, &["undo", "--dry-run"]);
         seen.run(lop, &["quarantine", "list"]);
         seen.run(lop, &["history"]);

@@ -74,7 +74,8 @@ impl State {
             self.connection = None;
             self.data_version = None;
             let decider = Decider::open(path)?;
-            let identity = std::fs::metadata(path).map(|found| identity(&found)).unwrap_or_default();
+            let identity =
+                std::fs::metadata(path).map(|found| identity(&found)).unwrap_or_default();
             self.connection = Some((decider, identity));
         }
         let connection = self.connection.as_ref().map(|(decider, _)| decider);

@@ -26,7 +26,7 @@ const LAYERS: [(&str, u8); 16] = [
 
 /// Crates for development only. These crates may depend on every crate, but other crates may use
 /// them only as development dependencies.
-const DEVELOPMENT: [&str; 3] = ["bench", "testkit", "xtask"];
+const DEVELOPMENT: [&str; 4] = ["bench", "browser", "testkit", "xtask"];
 
 pub(super) fn check(root: &Path) -> io::Result<Vec<String>> {
     let mut complaints = Vec::new();

@@ -1,0 +1,112 @@
+//! The decisions about groups that the user made in `lop serve`, for plans.
+//!
+//! A group without a decision, a group that is left, and a group whose decision cannot be followed have no plan. The
+//! files of a decided group are found by path, so lop never acts on a path that the decision does not cover.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use catalog::{Catalog, Choice};
+use review::{Decisions, Fate, Index, Member, Settlement, Why, settle};
+
+use crate::error::CommandError;
+use crate::paths::is_at_or_below;
+use crate::quantity::{count, counted};
+
+/// The groups of a catalog and the decisions about them.
+#[derive(Debug)]
+pub(crate) struct Decided {
+    index: Index,
+    decisions: Decisions,
+}
+
+/// The files of a decided group by path, each with the reason why it stays, or `None` if it does not stay.
+pub(crate) type Fates = HashMap<Vec<u8>, Option<String>>;
+
+/// Numbers of groups that have no plan.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Skipped {
+    pub(crate) undecided: u64,
+    pub(crate) left: u64,
+    /// Groups whose decision cannot be followed.
+    pub(crate) void: u64,
+}
+
+impl Decided {
+    /// Loads the decisions of a catalog.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub(crate) fn load(catalog: &Catalog) -> Result<Decided, CommandError> {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let now_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
+        let index = Index::load(catalog, now_ns)?;
+        Ok(Decided { index, decisions: Decisions::load(catalog)? })
+    }
+
+    /// Returns the fates of the files of a group, or `None` if nothing is to be done with the group. `number` is the
+    /// number of the content in the catalog.
+    pub(crate) fn fates(&self, number: i64) -> Option<Fates> {
+        let at = self.index.at(number)?;
+        let Settlement::Decided { by, fates } = settle(&self.index, &self.decisions, at) else {
+            return None;
+        };
+        let members = self.index.members(at).into_iter().zip(fates);
+        let fate = |(member, fate): (Member, Fate)| match fate {
+            // The file stays, but it is not the copy that should stay.
+            Fate::Keep(Why::Condition(_)) => None,
+            Fate::Keep(why) => {
+                let why = self.reason(by, &why, &member.path);
+                Some((member.path, Some(why)))
+            }
+            Fate::Remove => Some((member.path, None)),
+        };
+        Some(members.filter_map(fate).collect())
+    }
+
+    /// Returns why a file stays, in a few words.
+    fn reason(&self, by: i64, why: &Why, path: &[u8]) -> String {
+        let choice = self.decisions.get(by).map(|decision| &decision.choice);
+        if let (Why::Chosen, Some(Choice::Folder(folders))) = (why, choice) {
+            let inside = folders.iter().filter(|folder| is_at_or_below(folder, path));
+            if let Some(folder) = inside.max_by_key(|folder| folder.len()) {
+                return format!("in {}", String::from_utf8_lossy(folder));
+            }
+        }
+        why.to_string()
+    }
+
+    /// Counts the groups that have no plan.
+    pub(crate) fn skipped(&self) -> Skipped {
+        let mut skipped = Skipped::default();
+        for at in 0..self.index.len() {
+            match settle(&self.index, &self.decisions, at) {
+                Settlement::Undecided => skipped.undecided += 1,
+                Settlement::Left { .. } => skipped.left += 1,
+                Settlement::Void { .. } => skipped.void += 1,
+                Settlement::Decided { .. } => {}
+            }
+        }
+        skipped
+    }
+}
+
+impl Skipped {
+    /// Returns the numbers as text, or `None` if all groups have plans.
+    pub(crate) fn text(self) -> Option<String> {
+        let counts = [
+            (self.undecided, "undecided"),
+            (self.left, "to be left alone"),
+            (self.void, "with a decision that cannot be followed"),
+        ];
+        let counts: Vec<String> = counts
+            .into_iter()
+            .filter(|&(groups, _)| groups > 0)
+            .map(|(groups, what)| format!("{} {what}", count(groups)))
+            .collect();
+        let all = self.undecided + self.left + self.void;
+        let groups = counted(all, "group", "groups");
+        (all > 0).then(|| format!("skipped {groups}: {}", counts.join(", ")))
+    }
+}

@@ -1,0 +1,245 @@
+//! `lop serve`: its address, and that no request gets past the gate.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use testkit::{Ending, Running, Signal, TreeBuilder, When};
+
+use crate::lop::Lop;
+
+/// A running server, and the address that it printed.
+struct Server {
+    running: Running,
+    address: SocketAddr,
+    token: String,
+}
+
+/// The status line, headers and body of a response.
+struct Response {
+    status: u16,
+    text: String,
+}
+
+impl Response {
+    /// Returns the value of a header.
+    fn header(&self, name: &str) -> Option<&str> {
+        let prefix = format!("{name}: ");
+        self.text.lines().find_map(|line| line.strip_prefix(&prefix))
+    }
+}
+
+impl Server {
+    /// Starts `lop serve` on a free port.
+    fn start(lop: &Lop, more: &[&str]) -> Server {
+        let args = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more);
+        let mut running = lop.command().args(args).spawn();
+        assert!(running.wait_for(&When::Stdout(b"\n".into())), "no address");
+        let text = String::from_utf8(running.stdout()).expect("UTF-8");
+        let url = text.lines().next().expect("a line");
+        let (_, rest) = url.split_once("://").expect("a scheme");
+        let (address, token) = rest.split_once("/?token=").expect("a token");
+        Server { running, address: address.parse().expect("an address"), token: token.to_owned() }
+    }
+
+    /// Sends a request whose head consists of `lines`, and returns the response.
+    fn send(&self, lines: &[&str]) -> Response {
+        let mut socket = TcpStream::connect(self.address).expect("connects");
+        socket.set_read_timeout(Some(Duration::from_secs(30))).expect("set");
+        let request = format!("{}\r\nConnection: close\r\n\r\n", lines.join("\r\n"));
+        socket.write_all(request.as_bytes()).expect("sent");
+        let mut response = Vec::new();
+        socket.read_to_end(&mut response).expect("answered");
+        let text = String::from_utf8_lossy(&response).into_owned();
+        let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Response { status: status.expect("a status"), text }
+    }
+
+    /// Sends a GET request with a host and a cookie.
+    fn get(&self, path: &str, host: &str, cookie: &str) -> Response {
+        let line = format!("GET {path} HTTP/1.1");
+        self.send(&[&line, &format!("Host: {host}"), &format!("Cookie: {cookie}")])
+    }
+
+    /// Exchanges the token for the cookie.
+    fn cookie(&self) -> String {
+        let path = format!("/?token={}", self.token);
+        let response = self.get(&path, &self.address.to_string(), "");
+        assert_eq!((response.status, response.header("location")), (303, Some("/")));
+        let cookie = response.header("set-cookie").expect("a cookie");
+        for attribute in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+            assert!(cookie.contains(attribute), "{cookie}");
+        }
+        cookie.split(';').next().expect("a pair").to_owned()
+    }
+}
+
+/// Paths of pages, parts of pages, scripts, and paths that do not exist.
+const PATHS: [&str; 12] = [
+    "/",
+    "/groups",
+    "/groups/rows?from=0&n=10",
+    "/same-folders",
+    "/folders",
+    "/space",
+    "/plan",
+    "/runs",
+    "/quarantine",
+    "/file/1/0",
+    "/assets/0/app.js",
+    "/nowhere",
+];
+
+fn scanned() -> Lop {
+    let tree = TreeBuilder::new().file("x/a", "alike").file("y/b", "alike");
+    let lop = Lop::with(&tree);
+    lop.remember(["."]);
+    lop
+}
+
+#[test]
+fn the_printed_address_leads_to_the_page_and_a_signal_ends_the_server() {
+    let lop = scanned();
+    let mut server = Server::start(&lop, &[]);
+    let (host, cookie) = (server.address.to_string(), server.cookie());
+    let page = server.get("/", &host, &cookie);
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains("<!DOCTYPE html>"));
+    assert!(!page.text.contains(&server.token), "the page does not repeat the token");
+    server.running.signal(Signal::INT);
+    assert_eq!(server.running.wait().ending, Ending::Code(0));
+}
+
+#[test]
+fn without_the_token_no_path_can_be_read() {
+    let lop = scanned();
+    let server = Server::start(&lop, &[]);
+    let host = server.address.to_string();
+    for path in PATHS {
+        for cookie in ["", "lop=1", &format!("lop-{}=0", server.address.port())] {
+            let response = server.get(path, &host, cookie);
+            assert_eq!(response.status, 401, "{path} with {cookie}");
+            assert!(!response.text.contains("alike") && !response.text.contains("lop-csrf"));
+        }
+        let wrong = format!("{path}{}token=0", if path.contains('?') { '&' } else { '?' });
+        assert_eq!(server.get(&wrong, &host, "").status, 403, "{wrong}");
+    }
+}
+
+#[test]
+fn another_host_name_is_refused_even_with_the_cookie() {
+    let lop = scanned();
+    let server = Server::start(&lop, &["--allow-host", "nas.example"]);
+    let cookie = server.cookie();
+    let port = server.address.port();
+    for path in PATHS {
+        for host in ["evil.example", "nas.example.evil.example", "192.168.1.1", "0.0.0.0"] {
+            let response = server.get(path, &format!("{host}:{port}"), &cookie);
+            assert_eq!(response.status, 421, "{path} at {host}");
+            assert!(!response.text.contains("lop-csrf"));
+        }
+    }
+    for host in ["localhost", "127.0.0.1", "nas.example"] {
+        assert_eq!(server.get("/", &format!("{host}:{port}"), &cookie).status, 200, "{host}");
+    }
+    let without = server.send(&["GET / HTTP/1.1", &format!("Cookie: {cookie}")]);
+    assert!(matches!(without.status, 400 | 421), "{}", without.status);
+}
+
+#[test]
+fn every_response_has_the_security_headers() {
+    let lop = scanned();
+    let server = Server::start(&lop, &[]);
+    let (host, cookie) = (server.address.to_string(), server.cookie());
+    for path in PATHS {
+        for cookie in ["", &cookie] {
+            let response = server.get(path, &host, cookie);
+            let policy = response.header("content-security-policy").expect("a policy");
+            assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+            assert!(!policy.contains("unsafe"), "{path}: {policy}");
+            assert_eq!(response.header("x-content-type-options"), Some("nosniff"), "{path}");
+            assert_eq!(response.header("cross-origin-resource-policy"), Some("same-origin"));
+            assert_eq!(response.header("access-control-allow-origin"), None, "{path}");
+        }
+    }
+}
+
+#[test]
+fn another_site_can_neither_read_nor_change_anything() {
+    let lop = scanned();
+    let server = Server::start(&lop, &["--allow-actions"]);
+    let (host, cookie) = (format!("Host: {}", server.address), server.cookie());
+    let cookie = format!("Cookie: {cookie}");
+    for site in ["cross-site", "same-site"] {
+        let site = format!("Sec-Fetch-Site: {site}");
+        for path in PATHS {
+            let get = format!("GET {path} HTTP/1.1");
+            assert_eq!(server.send(&[&get, &host, &cookie, &site]).status, 403, "{path}");
+        }
+    }
+    let (post, json) = ("POST /api/decide HTTP/1.1", "Content-Type: application/json");
+    let (own, other) =
+        (format!("Origin: http://{}", server.address), "Origin: http://evil.example");
+    for lines in [
+        &[post, &host, &cookie, json][..],
+        &[post, &host, &cookie, json, &own],
+        &[post, &host, &cookie, json, other],
+        &[post, &host, json, &own],
+        &[post, "Host: evil.example", &cookie, json, "Origin: http://evil.example"],
+    ] {
+        let status = server.send(lines).status;
+        assert!(matches!(status, 401 | 403 | 421), "{lines:?}: {status}");
+    }
+}
+
+#[test]
+fn slow_and_broken_clients_do_not_stop_the_server() {
+    let lop = scanned();
+    let server = Server::start(&lop, &[]);
+    let connect = || TcpStream::connect(server.address).expect("connects");
+    let mut slow: Vec<TcpStream> = (0..1000).map(|_| connect()).collect();
+    for (at, socket) in slow.iter_mut().enumerate() {
+        let beginning: &[u8] = match at % 4 {
+            0 => b"GET / HT",
+            1 => b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+            2 => b"GET /\0\xff HTTP/1.1\r\n\r\n",
+            _ => b"",
+        };
+        socket.write_all(beginning).expect("sent");
+    }
+    let host = server.address.to_string();
+    assert_eq!(server.get("/", &host, &server.cookie()).status, 200);
+    let long = format!("/{}", "a".repeat(100_000));
+    let mut socket = connect();
+    let _refused =
+        socket.write_all(format!("GET {long} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+    assert_eq!(server.get("/", &host, &server.cookie()).status, 200);
+}
+
+#[test]
+fn a_kept_token_and_its_cookie_work_after_a_restart() {
+    let lop = scanned();
+    let file = lop.path("../tmp/token");
+    let file = file.to_str().expect("UTF-8");
+    let first = Server::start(&lop, &["--token-file", file]);
+    let port = first.address.port().to_string();
+    let (token, cookie) = (first.token.clone(), first.cookie());
+    drop(first);
+    let args = ["serve", "--listen", &port, "--token-file", file];
+    let mut running = lop.command().args(args).spawn();
+    assert!(running.wait_for(&When::Stdout(b"\n".into())));
+    let again =
+        Server { running, address: ([127, 0, 0, 1], port.parse().expect("port")).into(), token };
+    assert_eq!(again.get("/", "localhost", &cookie).status, 200);
+    assert_eq!(again.cookie(), cookie);
+}
+
+#[test]
+fn an_address_in_use_is_an_error_that_names_it() {
+    let lop = scanned();
+    let server = Server::start(&lop, &[]);
+    let address = server.address.to_string();
+    let output = lop.run(["serve", "--listen", &address]);
+    assert_eq!(output.ending, Ending::Code(1));
+    assert!(output.stderr_str().contains(&format!("cannot listen on {address}")));
+}

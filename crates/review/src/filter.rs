@@ -1,0 +1,162 @@
+//! The language of filters: which groups a page shows, and which groups a decision is about.
+//!
+//! A filter is a list of terms, and a group must meet all of them. A term such as `ext:jpg` holds if
+//! some file of the group matches, and `!ext:jpg` holds if no file does. Upper and lower case of
+//! ASCII letters are the same in all terms.
+//!
+//! Filters are stored in the catalog as text. A later version of lop must therefore give each text
+//! the same meaning, and a filter must display as text that parses to an equal filter.
+
+mod bound;
+mod needle;
+mod parse;
+pub(crate) mod search;
+mod test;
+mod types;
+
+use std::fmt;
+
+use crate::filter::bound::Bound;
+use crate::filter::types::Type;
+use crate::status::Status;
+
+/// Maximum length of a filter in bytes.
+pub const MAX_LENGTH: usize = 4096;
+/// Maximum number of terms in a filter.
+pub const MAX_TERMS: usize = 64;
+
+/// Selects groups. The default filter selects all groups.
+///
+/// Two filters are equal if they consist of the same terms in any order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Filter {
+    /// Sorted, without repetitions.
+    terms: Vec<Term>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Term {
+    condition: Condition,
+    is_negated: bool,
+}
+
+/// What a term demands of a group or of some file in it. All texts except patterns are lower case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Condition {
+    /// The state of the group's decision.
+    Is(Decided),
+    /// The size of its files in bytes.
+    Size(Bound),
+    /// Number of its files.
+    Copies(Bound),
+    /// The seconds since a file was modified.
+    Age(Bound),
+    /// The types of files, by extension.
+    Type(Vec<Type>),
+    /// The extensions of file names.
+    Ext(Vec<String>),
+    /// A pattern for file names.
+    Name(String),
+    /// A pattern for the path of a file or of a directory above it.
+    Path(String),
+    /// A part of the path.
+    Word(String),
+}
+
+/// The values of `is:`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Decided {
+    Undecided,
+    Decided,
+    Left,
+}
+
+/// The reason why a text is not a filter.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{term}: {reason}")]
+pub struct FilterError {
+    /// The term at fault as typed. If it is too long, its beginning.
+    pub term: String,
+    /// What is wrong with it, and what is allowed.
+    pub reason: String,
+}
+
+impl Filter {
+    /// Parses a filter. A text of blanks selects all groups.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a term is not understood, and if the text has more than [`MAX_LENGTH`] bytes or
+    /// [`MAX_TERMS`] terms.
+    pub fn parse(text: &str) -> Result<Filter, FilterError> {
+        parse::filter(text)
+    }
+
+    /// Returns whether the filter selects all groups.
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// Returns whether the filter depends on decisions. Such a filter cannot be the scope of a
+    /// decision.
+    pub fn asks_decisions(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.condition, Condition::Is(_)))
+    }
+}
+
+impl Decided {
+    const ALL: [Decided; 3] = [Decided::Undecided, Decided::Decided, Decided::Left];
+
+    fn word(self) -> &'static str {
+        match self {
+            Decided::Undecided => "undecided",
+            Decided::Decided => "decided",
+            Decided::Left => "left",
+        }
+    }
+
+    fn holds(self, status: Status) -> bool {
+        match self {
+            Decided::Undecided => matches!(status, Status::Undecided | Status::Void),
+            Decided::Decided => status == Status::Decided,
+            Decided::Left => status == Status::Left,
+        }
+    }
+}
+
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, term) in self.terms.iter().enumerate() {
+            if number > 0 {
+                f.write_str(" ")?;
+            }
+            write!(f, "{}{}", if term.is_negated { "!" } else { "" }, term.condition)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (key, value) = match self {
+            Condition::Is(decided) => ("is:", decided.word().into()),
+            Condition::Size(bound) => ("size:", bound.to_text(bound::size_text)),
+            Condition::Copies(bound) => ("copies:", bound.to_text(|number| number.to_string())),
+            Condition::Age(bound) => ("age:", bound.to_text(bound::age_text)),
+            Condition::Type(types) => {
+                ("type:", types.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(","))
+            }
+            Condition::Ext(extensions) => ("ext:", extensions.join(",")),
+            Condition::Name(pattern) => ("name:", pattern.clone()),
+            Condition::Path(pattern) => ("path:", pattern.clone()),
+            Condition::Word(word) => ("", word.clone()),
+        };
+        let is_plain = !value.contains(|c: char| c.is_ascii_whitespace() || c == '"');
+        let is_safe = !key.is_empty() || !(value.starts_with('!') || parse::has_key(&value));
+        if is_plain && is_safe {
+            write!(f, "{key}{value}")
+        } else {
+            write!(f, "{key}\"{}\"", value.replace('"', "\"\""))
+        }
+    }
+}

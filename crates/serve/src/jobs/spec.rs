@@ -1,0 +1,232 @@
+//! The work that a job does, and the command line of lop for it.
+//!
+//! Paths and numbers come from requests, so each becomes a whole argument of its own, and paths follow `--`. No
+//! request can add an option.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::job::JobId;
+
+/// The plan file of a child: its standard input, which is an unnamed file.
+const PLAN_FILE: &str = "/proc/self/fd/0";
+
+/// The work of a job. All paths are absolute.
+#[derive(Clone, Debug)]
+pub enum JobSpec {
+    /// Scans the paths, and stores the result in the catalog.
+    Scan {
+        /// The paths to scan.
+        paths: Vec<PathBuf>,
+    },
+    /// Makes a plan from the decisions, without changing any files.
+    Plan {
+        /// The action for each redundant file.
+        action: Action,
+        /// Acts only on files below these paths. Acts on all files if the list is empty.
+        paths: Vec<PathBuf>,
+        /// Skips files smaller than this number of bytes.
+        min_size: Option<u64>,
+        /// Never changes files below these directories.
+        protect: Vec<PathBuf>,
+    },
+    /// Carries out a plan.
+    Apply {
+        /// The job that made the plan.
+        plan: JobId,
+    },
+    /// Restores the files that a run changed.
+    Undo {
+        /// The number of the run. `None` is the last run that was not undone.
+        run: Option<u64>,
+        /// Restores only files at or below these paths. Needs the number of a run.
+        paths: Vec<PathBuf>,
+    },
+    /// Restores files from quarantine.
+    Restore {
+        /// Restores only files that were at or below these paths. Restores all files if the list is empty.
+        paths: Vec<PathBuf>,
+    },
+    /// Removes files from quarantine for good.
+    PurgeQuarantine {
+        /// Removes files that have been in quarantine for at least this many seconds.
+        older_than_seconds: u64,
+    },
+    /// Compares directories.
+    Folders,
+}
+
+/// The action for each redundant file of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// Deletes the file.
+    Delete,
+    /// Replaces the file with a hard link to the kept file.
+    Hardlink,
+    /// Shares the disk space of the kept file.
+    Reflink,
+    /// Replaces the file with a symbolic link to the kept file.
+    Symlink,
+    /// Moves the file to quarantine.
+    Quarantine,
+}
+
+impl Action {
+    /// Returns the word for the action on the command line.
+    pub fn word(self) -> &'static str {
+        match self {
+            Action::Delete => "delete",
+            Action::Hardlink => "hardlink",
+            Action::Reflink => "reflink",
+            Action::Symlink => "symlink",
+            Action::Quarantine => "quarantine",
+        }
+    }
+}
+
+/// The kind of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JobKind {
+    /// See [`JobSpec::Scan`].
+    Scan,
+    /// See [`JobSpec::Plan`].
+    Plan,
+    /// See [`JobSpec::Apply`].
+    Apply,
+    /// See [`JobSpec::Undo`].
+    Undo,
+    /// See [`JobSpec::Restore`].
+    Restore,
+    /// See [`JobSpec::PurgeQuarantine`].
+    Purge,
+    /// See [`JobSpec::Folders`].
+    Folders,
+}
+
+impl JobKind {
+    /// Returns whether jobs of this kind change files or the catalog. Such jobs exclude each other.
+    pub fn changes(self) -> bool {
+        !matches!(self, JobKind::Plan | JobKind::Folders)
+    }
+}
+
+impl JobSpec {
+    /// Returns the kind of the job.
+    pub fn kind(&self) -> JobKind {
+        match self {
+            JobSpec::Scan { .. } => JobKind::Scan,
+            JobSpec::Plan { .. } => JobKind::Plan,
+            JobSpec::Apply { .. } => JobKind::Apply,
+            JobSpec::Undo { .. } => JobKind::Undo,
+            JobSpec::Restore { .. } => JobKind::Restore,
+            JobSpec::PurgeQuarantine { .. } => JobKind::Purge,
+            JobSpec::Folders => JobKind::Folders,
+        }
+    }
+
+    /// Returns the command and its arguments.
+    pub(super) fn arguments(&self) -> Vec<OsString> {
+        let mut args = Arguments(Vec::new());
+        match self {
+            JobSpec::Scan { paths } => args.add(["scan"]).paths(paths),
+            JobSpec::Plan { action, paths, min_size, protect } => {
+                args.add(["dedupe", "--verbose", "--decided", "--by", action.word()]);
+                args.add(["--save-plan", PLAN_FILE]);
+                if let Some(bytes) = min_size {
+                    args.add(["--min-size", &bytes.to_string()]);
+                }
+                for dir in protect {
+                    args.add(["--protect"]).0.push(dir.into());
+                }
+                args.paths(paths)
+            }
+            JobSpec::Apply { .. } => {
+                args.add(["dedupe", "--verbose", "--apply", "--yes", "--plan", PLAN_FILE])
+            }
+            JobSpec::Undo { run, paths } => {
+                args.add(["undo", "--verbose"]);
+                if let Some(run) = run {
+                    args.add([&run.to_string()]);
+                }
+                args.paths(paths)
+            }
+            JobSpec::Restore { paths } => {
+                args.add(["quarantine", "restore", "--verbose"]).paths(paths)
+            }
+            JobSpec::PurgeQuarantine { older_than_seconds: seconds } => args.add([
+                "quarantine",
+                "purge",
+                "--verbose",
+                "--older-than",
+                &format!("{seconds}s"),
+            ]),
+            JobSpec::Folders => args.add(["report", "--dirs"]),
+        };
+        args.0
+    }
+}
+
+/// The arguments of a command.
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn add<'a>(
+        &mut self,
+        args: impl IntoIterator<Item = &'a (impl AsRef<str> + ?Sized + 'a)>,
+    ) -> &mut Self {
+        self.0.extend(args.into_iter().map(|arg| OsString::from(arg.as_ref())));
+        self
+    }
+
+    fn paths(&mut self, paths: &[PathBuf]) -> &mut Self {
+        self.add(["--"]);
+        self.0.extend(paths.iter().map(OsString::from));
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::{Action, JobSpec};
+
+    fn line(spec: &JobSpec) -> String {
+        let args = spec.arguments();
+        args.iter().map(|arg| arg.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn paths_are_never_taken_for_options() {
+        let paths = vec![PathBuf::from("--no-catalog")];
+        assert_eq!(line(&JobSpec::Scan { paths: paths.clone() }), "scan -- --no-catalog");
+        let undo = JobSpec::Undo { run: Some(7), paths: paths.clone() };
+        assert_eq!(line(&undo), "undo --verbose 7 -- --no-catalog");
+        let plan = JobSpec::Plan {
+            action: Action::Quarantine,
+            paths: paths.clone(),
+            min_size: Some(5),
+            protect: Vec::new(),
+        };
+        assert!(line(&plan).ends_with(" --min-size 5 -- --no-catalog"), "{}", line(&plan));
+    }
+
+    #[test]
+    fn a_plan_changes_nothing_until_it_is_applied() {
+        let plan = JobSpec::Plan {
+            action: Action::Delete,
+            paths: Vec::new(),
+            min_size: None,
+            protect: Vec::new(),
+        };
+        assert!(!plan.kind().changes());
+        assert!(!line(&plan).contains("--apply"));
+        let apply = JobSpec::Apply { plan: super::JobId(1) };
+        assert!(apply.kind().changes());
+        assert!(line(&apply).contains("--apply"));
+    }
+}
