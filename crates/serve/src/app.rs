@@ -13,6 +13,8 @@ use self::door::CatalogDoor;
 use self::spaces::{Sizes, Spaces};
 
 use crate::error::PageError;
+use crate::jobs::Jobs;
+use crate::pages::Folders;
 use crate::server::Options;
 
 /// Time after which data that no page has used is dropped from memory.
@@ -25,11 +27,17 @@ pub(crate) struct App {
     csrf: String,
     door: CatalogDoor,
     spaces: Spaces,
+    pub(crate) jobs: Jobs,
+    /// The comparison of folders, until the catalog changes.
+    pub(crate) folders: Folders,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
-        App { door: CatalogDoor::new(&options.catalog), options, csrf, spaces: Spaces::default() }
+        let jobs = Jobs::new(options.program.clone(), options.catalog.clone());
+        let (spaces, folders) = (Spaces::default(), Folders::default());
+        let door = CatalogDoor::new(&options.catalog);
+        App { door, options, csrf, spaces, jobs, folders }
     }
 
     /// Returns the secret that pages send with every change.
@@ -135,5 +143,7 @@ impl App {
     }
 
     /// Ends running jobs when the server stops.
-    pub(crate) fn shut_down(&self) {}
+    pub(crate) fn shut_down(&self) {
+        self.jobs.shutdown();
+    }
 }

@@ -3,6 +3,8 @@
 pub(crate) mod file;
 #[cfg(test)]
 mod fixture;
+mod folders;
+mod groups_link;
 mod space;
 mod start;
 
@@ -11,6 +13,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 
+pub(crate) use self::folders::Folders;
 use crate::app::App;
 use crate::assets;
 use crate::error::PageError;
@@ -20,6 +23,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
         .merge(file::routes())
+        .merge(folders::routes())
         .merge(space::routes())
         .merge(start::routes())
         .fallback(async || PageError::not_found("This page does not exist"))

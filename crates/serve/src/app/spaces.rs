@@ -8,18 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
-use space::{DirId, Space};
+use space::{Compared, DirId, Space};
 
 use crate::error::PageError;
-
-/// TODO until the crate space has it
-#[derive(Debug)]
-pub(crate) struct Compared {
-    pub(crate) dir: DirId,
-    pub(crate) root: Vec<u8>,
-    pub(crate) since_ms: i64,
-    pub(crate) until_ms: i64,
-}
 
 /// The directories of a catalog.
 #[derive(Debug)]
@@ -82,8 +73,8 @@ impl Sizes {
     ///
     /// Fails if the catalog cannot be read.
     pub(super) fn load(catalog: &Catalog) -> Result<Sizes, PageError> {
-        let space = Space::load(catalog)?;
-        let compared = Vec::new();
+        let mut space = Space::load(catalog)?;
+        let compared = space.compare_scans(catalog, None)?;
         Ok(Sizes { space, compared })
     }
 }

@@ -152,7 +152,7 @@ fn scan(root: &Path, catalog: &Path) {
         files: 0,
         bytes: 0,
     };
-    writer.commit(&tree, matched, copies.into_iter(), &[], &record).expect("commits");
+    writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
 }
 
 /// Reads all files, and gives identical ones the same content number.

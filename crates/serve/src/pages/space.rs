@@ -21,6 +21,7 @@ use crate::app::App;
 use crate::app::spaces::{Sizes, key, named};
 use crate::error::PageError;
 use crate::layout::{name, page};
+use crate::pages::groups_link::groups_below;
 use crate::quantity;
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -182,7 +183,7 @@ fn summary(space: &Space, dir: DirId) -> Markup {
             b { (quantity::size(totals.allocated)) } " on disk in " (quantity::files(totals.files))
             " · " b { (quantity::size(totals.reclaimable)) } " reclaimable"
             @if let Some(grown) = totals.grown { " · " b { (measure::change(grown)) } " since the scan before" }
-            @if totals.reclaimable > 0 && let Some(groups) = groups_address(&space.path(dir)) {
+            @if totals.reclaimable > 0 && let Some(groups) = groups_below(&[&space.path(dir)]) {
                 " · " a href=(groups) { "Review the duplicates in this folder" }
             }
         }
@@ -223,27 +224,6 @@ fn since(sizes: &Sizes, dir: DirId) -> Markup {
             }
         }
     }
-}
-
-/// Returns the address of the page with the groups that have a file below a path. Returns `None` if the
-/// language of filters cannot express the path.
-pub(super) fn groups_address(path: &[u8]) -> Option<String> {
-    let path = std::str::from_utf8(path).ok()?;
-    let mut pattern = String::from("path:\"");
-    for letter in path.chars() {
-        match letter {
-            '*' | '?' | '[' | '{' => pattern.extend(['[', letter, ']']),
-            ']' | '}' | '\\' => return None,
-            '"' => pattern.push_str("\"\""),
-            letter => pattern.push(letter),
-        }
-    }
-    pattern.push('"');
-    let encoded = pattern.bytes().map(|byte| match byte {
-        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'/' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    });
-    Some(format!("/groups?filter={}", encoded.collect::<String>()))
 }
 
 #[cfg(test)]

@@ -72,16 +72,6 @@ impl Measure {
         }
     }
 
-    /// Returns the quantity as text.
-    pub(super) fn text(self, totals: &Totals) -> String {
-        match self {
-            Measure::Size => quantity::size(totals.allocated),
-            Measure::Reclaimable => quantity::size(totals.reclaimable),
-            Measure::Grown => totals.grown.map_or_else(|| "unknown".into(), change),
-            Measure::Files => quantity::files(totals.files),
-        }
-    }
-
     /// Returns a size in bars as text.
     pub(super) fn amount(self, size: u64) -> String {
         match self {

@@ -4,11 +4,12 @@ use maud::{Markup, html};
 use space::{DirId, Space};
 
 use super::measure::{self, Measure, Share};
-use super::{address, groups_address};
+use super::address;
 use crate::app::App;
 use crate::app::spaces::key;
 use crate::error::PageError;
 use crate::layout::{name, plain_name};
+use crate::pages::groups_link::groups_below;
 use crate::quantity;
 
 /// Rows that are sent at once.
@@ -163,7 +164,7 @@ pub(super) fn largest_files(app: &App, space: &Space, dir: DirId) -> Result<Mark
                             td.num { (quantity::size(file.size)) }
                             td.num {
                                 @let copies = quantity::count(file.copies.into());
-                                @match groups_address(&file.path).filter(|_| file.copies > 1) {
+                                @match groups_below(&[&file.path]).filter(|_| file.copies > 1) {
                                     Some(groups) => a href=(groups) { (copies) },
                                     None => (copies),
                                 }

@@ -1,0 +1,50 @@
+//! Tests of the page with related folders.
+
+use axum::http::StatusCode;
+use testkit::TreeBuilder;
+
+use super::report::Report;
+use super::{Progress, shown};
+use crate::pages::fixture::Served;
+
+#[test]
+fn relations_are_told_in_sentences() {
+    let folder = |path: &str| format!(r#"{{"path":"{path}","files":2,"bytes":7000,"unknown":1}}"#);
+    let relation = |kind: &str, percent: u32, dirs: &[&str]| {
+        let dirs: Vec<String> = dirs.iter().map(|path| folder(path)).collect();
+        format!(
+            r#"{{"relation":"{kind}","percent":{percent},"files":2,"bytes":7000,"reclaimable_bytes":8192,"dirs":[{}]}}"#,
+            dirs.join(",")
+        )
+    };
+    let document = format!(
+        r#"{{"format_version":1,"related":[{},{},{},{}],"summary":{{"reclaimable_bytes":8192,"problems":1}}}}"#,
+        relation("contained", 100, &["/<a>", "/b"]),
+        relation("overlapping", 98, &["/c", "/d"]),
+        relation("equal", 100, &["/e", "/f"]),
+        relation("equal", 100, &["/g", "/h", "/i"]),
+    );
+    let report = Report::read(document.as_bytes()).expect("read");
+    let page = shown::main(&Progress::Done(report.into())).into_string();
+    for part in [
+        "<bdi>/&lt;a&gt;</bdi> is contained in <bdi>/b</bdi>",
+        "98 % of <bdi>/c</bdi> is also in <bdi>/d</bdi>",
+        "<bdi>/e</bdi> and <bdi>/f</bdi> are equal",
+        "2 folders are equal to <bdi>/g</bdi>",
+        "8.0 KiB</b> reclaimable",
+        "1 not compared",
+        "could not examine 1 entry",
+        r#"href="/groups?filter=path%3A%22/c%22%20path%3A%22/d%22""#,
+    ] {
+        assert!(page.contains(part), "without {part}: {page}");
+    }
+}
+
+#[test]
+fn looking_at_the_page_compares_nothing() {
+    let served = Served::new(TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp());
+    let page = served.get("/folders");
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.text().contains("Compare the folders"));
+    assert_eq!(served.get("/folders/state").text(), r#"{"state":"idle"}"#);
+}
