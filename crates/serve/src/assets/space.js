@@ -3,7 +3,8 @@
 import { alertUser, getText } from "./http.js";
 import { onKey } from "./keys.js";
 
-const RESIZED = 0.12;
+/** Change of the size, as a part of it, after which the map is drawn again. */
+const RESIZED = 0.02;
 
 export function start(part) {
   const tree = document.getElementById("tree");

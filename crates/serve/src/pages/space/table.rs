@@ -1,7 +1,7 @@
 //! The table of folders, with a bar for each, and the list of the largest files.
 
 use maud::{Markup, html};
-use space::{DirId, Space};
+use space::{DirId, Space, TOP};
 
 use super::measure::{self, Measure, Share};
 use super::address;
@@ -30,10 +30,10 @@ pub(super) fn draw(space: &Space, dir: DirId, measure: Measure, from: usize) -> 
                     tr {
                         th { "Folder" }
                         th { "Share" }
-                        th.num { "Disk space" }
-                        th.num.optional { "Reclaimable" }
-                        th.num.optional { "Growth" }
-                        th.num.optional { "Files" }
+                        th.num.optional[measure != Measure::Size] { "Disk space" }
+                        th.num.optional[measure != Measure::Reclaimable] { "Reclaimable" }
+                        @if has_growth(space) { th.num.optional[measure != Measure::Grown] { "Growth" } }
+                        th.num.optional[measure != Measure::Files] { "Files" }
                     }
                 }
                 tbody { (rows(space, dir, measure, from, 0)) }
@@ -59,10 +59,10 @@ pub(super) fn rows(space: &Space, dir: DirId, measure: Measure, from: usize, lev
                     span.twist {} span.dim { "Files directly in this folder" }
                 }
                 td.share { (bar(Share::new(size, whole))) }
-                td.num { (quantity::size(own.allocated)) }
-                td.num.optional { @if measure == Measure::Reclaimable { (quantity::size(size)) } }
-                td.num.optional {}
-                td.num.optional { (quantity::count(own.files)) }
+                td.num.optional[measure != Measure::Size] { (quantity::size(own.allocated)) }
+                td.num.optional[measure != Measure::Reclaimable] { @if measure == Measure::Reclaimable { (quantity::size(size)) } }
+                @if has_growth(space) { td.num.optional[measure != Measure::Grown] {} }
+                td.num.optional[measure != Measure::Files] { (quantity::count(own.files)) }
             }
         }
         @if children.is_empty() && own.files == 0 {
@@ -85,12 +85,19 @@ fn row(space: &Space, dir: DirId, measure: Measure, whole: u64, level: u32) -> M
                 a href=(address(space, dir, measure)) { (name(space.name(dir))) }
             }
             td.share { (bar(Share::new(size, whole))) }
-            td.num { (quantity::size(totals.allocated)) }
-            td.num.optional { (quantity::size(totals.reclaimable)) }
-            td.num.optional { @if let Some(grown) = totals.grown { (measure::change(grown)) } }
-            td.num.optional { (quantity::count(totals.files)) }
+            td.num.optional[measure != Measure::Size] { (quantity::size(totals.allocated)) }
+            td.num.optional[measure != Measure::Reclaimable] { (quantity::size(totals.reclaimable)) }
+            @if has_growth(space) {
+                td.num.optional[measure != Measure::Grown] { @if let Some(grown) = totals.grown { (measure::change(grown)) } }
+            }
+            td.num.optional[measure != Measure::Files] { (quantity::count(totals.files)) }
         }
     }
+}
+
+/// Returns whether two scans could be compared.
+fn has_growth(space: &Space) -> bool {
+    space.totals(TOP).grown.is_some()
 }
 
 /// Returns whether there are folders in a folder. They have the numbers that follow its own.
@@ -121,10 +128,10 @@ fn rest_row(
                 }
             }
             td.share { (bar(Share::new(size, whole))) }
-            td.num { (quantity::size(sum(|totals| totals.allocated))) }
-            td.num.optional {}
-            td.num.optional {}
-            td.num.optional { (quantity::count(sum(|totals| totals.files))) }
+            td.num.optional[measure != Measure::Size] { (quantity::size(sum(|totals| totals.allocated))) }
+            td.num.optional[measure != Measure::Reclaimable] {}
+            @if has_growth(space) { td.num.optional[measure != Measure::Grown] {} }
+            td.num.optional[measure != Measure::Files] { (quantity::count(sum(|totals| totals.files))) }
         }
     }
 }
