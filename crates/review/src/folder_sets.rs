@@ -149,6 +149,27 @@ impl FolderSets {
         &self.groups[first as usize..][..groups as usize]
     }
 
+    /// Returns the folder of each member of a group, as its position in [`FolderSet::folders`].
+    /// `index` must be the index that the sets were made of.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the group is not in the index.
+    pub fn folders_of(&self, index: &Index, at: u32) -> Vec<u32> {
+        let path = |number| index.tree().absolute_dir_path(DirId(number));
+        let folder_of = folders(index, at);
+        let mut sorted: Vec<(Vec<u8>, u32)> =
+            folder_of.folders().into_iter().map(|number| (path(number), number)).collect();
+        sorted.sort();
+        let positions: HashMap<u32, u32> =
+            sorted.into_iter().map(|(_, number)| number).zip(0..).collect();
+        let of_member = index.records(at).map(|record| {
+            let number = folder_of.get(index.dirs.number(record.dir));
+            positions.get(&number).copied().unwrap_or(0)
+        });
+        of_member.collect()
+    }
+
     /// Returns the set of a group.
     ///
     /// # Panics

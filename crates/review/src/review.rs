@@ -169,7 +169,7 @@ impl Review {
 }
 
 /// Checks a scope and brings it into the form in which equal scopes are equal.
-fn canonical(scope: Scope) -> Result<Scope, String> {
+pub(crate) fn canonical(scope: Scope) -> Result<Scope, String> {
     match scope {
         Scope::Group(_) => Ok(scope),
         Scope::Folders(mut paths) => {
@@ -182,7 +182,7 @@ fn canonical(scope: Scope) -> Result<Scope, String> {
     }
 }
 
-fn check(choice: &Choice) -> Result<(), String> {
+pub(crate) fn check(choice: &Choice) -> Result<(), String> {
     match choice {
         Choice::Leave => Ok(()),
         Choice::Rules(texts) if texts.is_empty() => Ok(()),

@@ -1,6 +1,8 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
+pub(crate) mod listings;
+pub(crate) mod reviews;
 pub(crate) mod spaces;
 
 use std::path::{Path, PathBuf};
@@ -8,8 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use catalog::{Catalog, Decider};
+use review::Review;
 
 use self::door::CatalogDoor;
+use self::reviews::{Loaded, Reviews};
 use self::spaces::{Sizes, Spaces};
 
 use crate::error::PageError;
@@ -26,6 +30,7 @@ pub(crate) struct App {
     options: Options,
     csrf: String,
     door: CatalogDoor,
+    reviews: Reviews,
     spaces: Spaces,
     pub(crate) jobs: Jobs,
     /// The comparison of folders, until the catalog changes.
@@ -37,7 +42,7 @@ impl App {
         let jobs = Jobs::new(options.program.clone(), options.catalog.clone());
         let (spaces, folders) = (Spaces::default(), Folders::default());
         let door = CatalogDoor::new(&options.catalog);
-        App { door, options, csrf, spaces, jobs, folders }
+        App { door, options, csrf, reviews: Reviews::new(), spaces, jobs, folders }
     }
 
     /// Returns the secret that pages send with every change.
@@ -84,6 +89,43 @@ impl App {
         self.door.version()
     }
 
+    /// Returns why the catalog cannot be used. Does not wait for queries of other pages.
+    pub(crate) fn catalog_problem(&self) -> Option<PageError> {
+        self.door.version_if_free().err()
+    }
+
+    /// Calls `work` with the groups and decisions. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be loaded or `work` fails.
+    pub(crate) fn review<T>(
+        &self,
+        work: impl FnOnce(Loaded<'_>) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.reviews.read(&self.door, work)
+    }
+
+    /// Calls `work` to change decisions about groups that have the numbers of `revision`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `revision` is not the current one or `work` fails.
+    pub(crate) fn change(
+        &self,
+        revision: u64,
+        work: impl FnOnce(&mut Review, &Decider) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        self.reviews.change(&self.door, revision, work)
+    }
+
+    /// Loads the groups before a page asks for them. A catalog that cannot be loaded is reported by
+    /// the page.
+    pub(crate) fn load_ahead(&self) {
+        drop(self.review(|_| Ok(())));
+    }
+
     /// Returns the sizes of all directories. Loading them may take seconds, so call this in
     /// [`App::blocking`].
     ///
@@ -97,6 +139,13 @@ impl App {
     /// Frees memory that idle servers do not need.
     pub(crate) fn tidy_up(&self) {
         self.spaces.drop_if_idle(IDLE);
+        self.reviews.drop_if_idle(IDLE);
+    }
+
+    /// Drops the groups, as if no page had needed them for a while.
+    #[cfg(test)]
+    pub(crate) fn drop_groups(&self) {
+        self.reviews.drop_if_idle(Duration::ZERO);
     }
 
     /// Returns the folder with the journals of runs.

@@ -11,14 +11,18 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 9] = [
+const ASSETS: [(&str, &str, &[u8]); 13] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
+    ("folder-sets.js", "text/javascript; charset=utf-8", include_bytes!("assets/folder-sets.js")),
+    ("groups.js", "text/javascript; charset=utf-8", include_bytes!("assets/groups.js")),
     ("http.js", "text/javascript; charset=utf-8", include_bytes!("assets/http.js")),
     ("keys.js", "text/javascript; charset=utf-8", include_bytes!("assets/keys.js")),
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
     ("space.js", "text/javascript; charset=utf-8", include_bytes!("assets/space.js")),
     ("folders.js", "text/javascript; charset=utf-8", include_bytes!("assets/folders.js")),
+    ("review.js", "text/javascript; charset=utf-8", include_bytes!("assets/review.js")),
+    ("rules.js", "text/javascript; charset=utf-8", include_bytes!("assets/rules.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];
@@ -47,4 +51,11 @@ pub(crate) async fn get(Path((_version, name)): Path<(String, String)>) -> Respo
         }
         None => StatusCode::NOT_FOUND.into_response(),
     }
+}
+
+/// Returns the size of some assets in bytes.
+#[cfg(test)]
+pub(crate) fn size(names: &[&str]) -> usize {
+    let named = ASSETS.iter().filter(|(name, ..)| names.contains(name));
+    named.map(|(_, _, bytes)| bytes.len()).sum()
 }

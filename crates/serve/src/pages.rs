@@ -6,6 +6,13 @@ mod fixture;
 mod folders;
 mod groups_link;
 mod space;
+mod decide;
+mod dialogs;
+mod groups;
+mod review_parts;
+#[cfg(test)]
+mod review_tests;
+mod same_folders;
 mod start;
 
 use std::sync::Arc;
@@ -25,6 +32,10 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(file::routes())
         .merge(folders::routes())
         .merge(space::routes())
+        .merge(decide::routes())
+        .merge(dialogs::routes())
+        .merge(groups::routes())
+        .merge(same_folders::routes())
         .merge(start::routes())
         .fallback(async || PageError::not_found("This page does not exist"))
 }

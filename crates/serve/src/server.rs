@@ -171,8 +171,10 @@ pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
     pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
 }
 
-/// Frees memory that is not needed.
+/// Loads the groups when the server starts, and drops them when they are not needed.
 async fn look_after(app: Arc<App>) {
+    let load = Arc::clone(&app);
+    let _loaded = tokio::task::spawn_blocking(move || load.load_ahead()).await;
     loop {
         tokio::time::sleep(TIDY_INTERVAL).await;
         app.tidy_up();

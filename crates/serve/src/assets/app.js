@@ -7,6 +7,8 @@ import { showLocalTimes } from "./times.js";
 const modules = {
   folders: () => import("./folders.js"),
   space: () => import("./space.js"),
+  "folder-sets": () => import("./folder-sets.js"),
+  groups: () => import("./groups.js"),
 };
 
 const part = document.querySelector("[data-module]");

@@ -7,6 +7,10 @@ const INTERVAL = 700;
 export function start(part) {
   const button = document.getElementById("compare");
   button?.addEventListener("click", () => compare(part, button));
+  part.addEventListener("click", (event) => {
+    const choice = event.target.closest("button[data-set]");
+    if (choice) decide(choice);
+  });
   if (part.dataset.state === "running") wait(document.getElementById("progress"));
 }
 
@@ -21,6 +25,16 @@ async function compare(part, button) {
   } catch {
     button.disabled = false;
   }
+}
+
+/** Keeps the files in one folder of a set. The other buttons of the set stay, to change the decision. */
+async function decide(button) {
+  const { set, keep, revision } = button.dataset;
+  await post("/api/decide", { scope: { set: Number(set) }, choice: { folders: [Number(keep)] }, revision: Number(revision) });
+  for (const other of button.parentElement.querySelectorAll("button[data-set]")) {
+    other.setAttribute("aria-pressed", String(other === button));
+  }
+  announce("Decided. The plan shows what would be removed.");
 }
 
 async function wait(status) {

@@ -15,6 +15,7 @@ use tower::ServiceExt;
 use walk::{FileId, Tree};
 
 use crate::app::App;
+use crate::app::reviews::Loaded;
 use crate::gate::{Gate, Hosts, Secret};
 use crate::server::{Options, router};
 
@@ -25,6 +26,7 @@ pub(crate) struct Served {
     _state: TempTree,
     catalog: PathBuf,
     gate: Arc<Gate>,
+    app: Arc<App>,
     router: Router,
 }
 
@@ -65,7 +67,8 @@ impl Served {
         let gate = Gate::new(Hosts::new(address.ip(), &[]), address.port(), token, false);
         let gate = Arc::new(gate);
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
-        Served { tree, _state: state, catalog, router: router(Arc::clone(&gate), app), gate }
+        let router = router(Arc::clone(&gate), Arc::clone(&app));
+        Served { tree, _state: state, catalog, router, gate, app }
     }
 
     /// Scans the tree again.
@@ -82,6 +85,11 @@ impl Served {
         let catalog = Catalog::open(&self.catalog).expect("opens");
         let entry = catalog.file(&dir, name).expect("a catalog").expect("remembered");
         entry.content.expect("compared")
+    }
+
+    /// Calls `work` with the groups of the catalog.
+    pub(crate) fn with_groups<T>(&self, work: impl FnOnce(Loaded<'_>) -> T) -> T {
+        self.app.review(|loaded| Ok(work(loaded))).expect("loads")
     }
 
     pub(crate) fn get(&self, uri: &str) -> Answer {

@@ -15,6 +15,7 @@ use maud::Markup;
 use serde_json::json;
 
 use self::report::Report;
+use self::shown::Choices;
 use crate::app::App;
 use crate::error::PageError;
 use crate::jobs::{Job, JobId, JobSpec, StartError};
@@ -104,7 +105,13 @@ fn answer(app: &App, id: JobId) -> Result<Report, String> {
 async fn show(State(app): State<Arc<App>>) -> Result<Markup, PageError> {
     app.blocking(|app| {
         let progress = app.folders.progress(app)?;
-        Ok(page(app, "Folders", "/folders", &shown::main(&progress)))
+        let choices = match &progress {
+            Progress::Done(report) => app.review(|loaded| {
+                Ok(Choices::find(report, loaded.review, loaded.revision))
+            })?,
+            _ => Choices::default(),
+        };
+        Ok(page(app, "Folders", "/folders", &shown::main(&progress, &choices)))
     })
     .await
 }

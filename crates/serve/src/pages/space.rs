@@ -163,7 +163,7 @@ fn path(space: &Space, dir: DirId, measure: Measure) -> Markup {
     let mut above: Vec<DirId> = std::iter::successors(space.parent(dir), |&dir| space.parent(dir)).collect();
     above.reverse();
     html! {
-        nav.path aria-label="Path" {
+        nav.crumbs aria-label="Path" {
             @for &step in &above {
                 @let is_parent = space.parent(dir) == Some(step);
                 a href=(address(space, step, measure)) data-parent[is_parent] {

@@ -87,9 +87,13 @@ fn find(app: &App, number: i64, ordinal: u32) -> Result<Member, PageError> {
         let advice = "The catalog has changed since the page was loaded. Reload the page.";
         PageError::not_found("This group does not have this file").with_advice(advice)
     };
-    let files = app.with_catalog(|catalog| Ok(catalog.files_with(number)?))?;
-    let file = files.into_iter().nth(ordinal as usize).ok_or_else(missing)?;
-    Ok(Member { path: file.path, inode: file.inode, size: file.size, mtime_ns: file.mtime_ns })
+    app.review(|loaded| {
+        let index = loaded.review.index();
+        let at = index.at(number).ok_or_else(missing)?;
+        let member = index.members(at).into_iter().nth(ordinal as usize).ok_or_else(missing)?;
+        let size = index.group(at).size;
+        Ok(Member { path: member.path, inode: member.inode, size, mtime_ns: member.mtime_ns })
+    })
 }
 
 fn open_regular(path: &[u8]) -> io::Result<File> {

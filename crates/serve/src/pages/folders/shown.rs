@@ -1,6 +1,7 @@
 //! Shows how folders are related, in sentences.
 
 use maud::{Markup, html};
+use review::Review;
 
 use super::Progress;
 use super::report::{Folder, Kind, Relation, Report};
@@ -14,8 +15,50 @@ const RELATIONS: usize = 300;
 /// Maximum number of folders of a set that are listed.
 const FOLDERS: usize = 20;
 
+/// The relations that one decision can settle.
+#[derive(Debug, Default)]
+pub(super) struct Choices {
+    /// The revision of the numbers.
+    revision: u64,
+    /// For each relation on the page.
+    sets: Vec<Option<Decidable>>,
+}
+
+/// A set of folders that a decision can be about.
+#[derive(Debug)]
+struct Decidable {
+    /// The number of the set.
+    set: u32,
+    /// For each folder of the relation, its position in the set.
+    keep: Vec<u32>,
+}
+
+impl Choices {
+    /// Finds the sets of folders that the relations are about.
+    pub(super) fn find(report: &Report, review: &Review, revision: u64) -> Choices {
+        let related = report.related.iter().take(RELATIONS);
+        let sets = related.map(|relation| Decidable::find(relation, review)).collect();
+        Choices { revision, sets }
+    }
+}
+
+impl Decidable {
+    fn find(relation: &Relation, review: &Review) -> Option<Decidable> {
+        let paths: Vec<Vec<u8>> = relation.dirs.iter().map(Folder::path).collect();
+        let mut sorted = paths.clone();
+        sorted.sort();
+        let set = review.sets().find(review.index(), &sorted)?;
+        let folders = review.sets().set(review.index(), set).folders;
+        let position = |path: &Vec<u8>| {
+            let at = folders.iter().position(|folder| folder.path == *path)?;
+            u32::try_from(at).ok()
+        };
+        Some(Decidable { set, keep: paths.iter().map(position).collect::<Option<Vec<u32>>>()? })
+    }
+}
+
 /// Returns the content of the page.
-pub(super) fn main(progress: &Progress) -> Markup {
+pub(super) fn main(progress: &Progress, choices: &Choices) -> Markup {
     let state = match progress {
         Progress::Idle => "idle",
         Progress::Running(_) => "running",
@@ -35,7 +78,7 @@ pub(super) fn main(progress: &Progress) -> Markup {
                     p.note.error { "The folders were not compared: " (reason) "." }
                     p { button.primary #compare type="button" { "Try again" } }
                 }
-                Progress::Done(report) => (list(report)),
+                Progress::Done(report) => (list(report, choices)),
             }
         }
     }
@@ -50,7 +93,7 @@ pub(super) fn running(job: &Job) -> String {
     }
 }
 
-fn list(report: &Report) -> Markup {
+fn list(report: &Report, choices: &Choices) -> Markup {
     let related = &report.related;
     if related.is_empty() {
         return html! {
@@ -69,7 +112,9 @@ fn list(report: &Report) -> Markup {
             p.note.warning { "lop could not examine " (quantity::counted(report.summary.problems, "entry", "entries")) "." }
         }
         ol.relations {
-            @for relation in related.iter().take(RELATIONS) { li.card { (show(relation)) } }
+            @for (at, relation) in related.iter().take(RELATIONS).enumerate() {
+                li.card { (show(relation, choices.sets.get(at).and_then(Option::as_ref), choices.revision)) }
+            }
         }
         @if related.len() > RELATIONS {
             p.dim {
@@ -80,7 +125,7 @@ fn list(report: &Report) -> Markup {
     }
 }
 
-fn show(relation: &Relation) -> Markup {
+fn show(relation: &Relation, decidable: Option<&Decidable>, revision: u64) -> Markup {
     let paths: Vec<Vec<u8>> = relation.dirs.iter().map(Folder::path).collect();
     let both: Vec<&[u8]> = paths.iter().take(2).map(Vec::as_slice).collect();
     html! {
@@ -102,8 +147,18 @@ fn show(relation: &Relation) -> Markup {
             }
             @if paths.len() > FOLDERS { li.dim { (quantity::count((paths.len() - FOLDERS) as u64)) " more" } }
         }
-        @if let Some(groups) = groups_below(&both) {
-            p.bar { a.button href=(groups) { "Show the files they share" } a.button href="/same-folders" { "Decide by folders" } }
+        div.bar {
+            @if let Some(groups) = groups_below(&both) { a.button href=(groups) { "Show the files they share" } }
+            @match decidable {
+                Some(Decidable { set, keep }) => {
+                    @for (keep, path) in keep.iter().zip(&paths).take(FOLDERS) {
+                        button type="button" data-set=(set) data-keep=(keep) data-revision=(revision) {
+                            "Keep the files in " (name(path))
+                        }
+                    }
+                }
+                None => a.button href="/same-folders" { "Decide by folders" },
+            }
         }
     }
 }

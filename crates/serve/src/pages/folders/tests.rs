@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use testkit::TreeBuilder;
 
 use super::report::Report;
+use super::shown::Choices;
 use super::{Progress, shown};
 use crate::pages::fixture::Served;
 
@@ -25,7 +26,7 @@ fn relations_are_told_in_sentences() {
         relation("equal", 100, &["/g", "/h", "/i"]),
     );
     let report = Report::read(document.as_bytes()).expect("read");
-    let page = shown::main(&Progress::Done(report.into())).into_string();
+    let page = shown::main(&Progress::Done(report.into()), &Choices::default()).into_string();
     for part in [
         "<bdi>/&lt;a&gt;</bdi> is contained in <bdi>/b</bdi>",
         "98 % of <bdi>/c</bdi> is also in <bdi>/d</bdi>",
@@ -47,4 +48,39 @@ fn looking_at_the_page_compares_nothing() {
     assert_eq!(page.status, StatusCode::OK);
     assert!(page.text().contains("Compare the folders"));
     assert_eq!(served.get("/folders/state").text(), r#"{"state":"idle"}"#);
+}
+
+#[test]
+fn folders_that_are_a_set_can_be_decided_at_once() {
+    let mut tree = TreeBuilder::new();
+    for folder in ["x", "y"] {
+        tree = tree.file(format!("{folder}/1"), "one").file(format!("{folder}/2"), "two");
+    }
+    let served = Served::new(tree.file("z/2", "twofold").make_temp());
+    let path = |name: &str| served.tree.join(name).to_string_lossy().into_owned();
+    let relation = |first: &str, second: &str| {
+        format!(
+            r#"{{"relation":"equal","percent":100,"files":2,"bytes":6,"reclaimable_bytes":8192,"dirs":[{{"path":"{}","files":2,"bytes":6}},{{"path":"{}","files":2,"bytes":6}}]}}"#,
+            path(first),
+            path(second)
+        )
+    };
+    let document = format!(
+        r#"{{"format_version":1,"related":[{},{}],"summary":{{"reclaimable_bytes":8192,"problems":0}}}}"#,
+        relation("y", "x"),
+        relation("x", "z")
+    );
+    let report = Report::read(document.as_bytes()).expect("read");
+    let page = served.with_groups(|loaded| {
+        let choices = Choices::find(&report, loaded.review, loaded.revision);
+        shown::main(&Progress::Done(report.into()), &choices).into_string()
+    });
+    let keeps = |number: u32, name: &str| {
+        format!(
+            r#"data-set="0" data-keep="{number}" data-revision="1">Keep the files in <bdi>{}</bdi>"#,
+            path(name)
+        )
+    };
+    assert!(page.contains(&keeps(1, "y")) && page.contains(&keeps(0, "x")), "{page}");
+    assert_eq!(page.matches("Decide by folders").count(), 1, "x and z are not a set: {page}");
 }
