@@ -118,9 +118,9 @@ pub(crate) fn plain_name(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
             if is_confusing(letter) {
-                out.extend(letter.escape_default())
+                out.extend(letter.escape_default());
             } else {
-                out.push(letter)
+                out.push(letter);
             }
         }
         chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));

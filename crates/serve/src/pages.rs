@@ -1,18 +1,18 @@
 //! The pages, one module each, and their routes.
 
+mod decide;
+mod dialogs;
 pub(crate) mod file;
 #[cfg(test)]
 mod fixture;
 mod folders;
-mod groups_link;
-mod space;
-mod decide;
-mod dialogs;
 mod groups;
+mod groups_link;
 mod review_parts;
 #[cfg(test)]
 mod review_tests;
 mod same_folders;
+mod space;
 mod start;
 
 use std::sync::Arc;

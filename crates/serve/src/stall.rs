@@ -120,7 +120,7 @@ mod tests {
                 server.shutdown().await.expect("ended");
             };
             let mut got = Vec::new();
-            let (_, read) = tokio::join!(send, client.read_to_end(&mut got));
+            let ((), read) = tokio::join!(send, client.read_to_end(&mut got));
             assert_eq!((read.expect("read"), got), (1000, vec![7; 1000]));
         });
     }

@@ -142,7 +142,8 @@ fn scan(root: &Path, catalog: &Path) {
         own: walk::OwnFiles::default(),
     };
     let roots = [root.to_path_buf()];
-    let mut tree = walk::walk(&roots, &options, None, &runtime::Progress::default()).expect("walks");
+    let mut tree =
+        walk::walk(&roots, &options, None, &runtime::Progress::default()).expect("walks");
     let writer = Writer::open(catalog, |_| ()).expect("opens");
     let matched = if writer.is_new() {
         TreeMatch::empty(&tree)

@@ -99,16 +99,17 @@ fn answer(app: &App, id: JobId) -> Result<Report, String> {
         return Err(message.unwrap_or_else(|| "lop has ended without an answer".into()));
     }
     let output = app.jobs.output(id).ok_or("lop has printed nothing")?;
-    Report::read(output.reader()).map_err(|error| format!("lop has printed something else: {error}"))
+    Report::read(output.reader())
+        .map_err(|error| format!("lop has printed something else: {error}"))
 }
 
 async fn show(State(app): State<Arc<App>>) -> Result<Markup, PageError> {
     app.blocking(|app| {
         let progress = app.folders.progress(app)?;
         let choices = match &progress {
-            Progress::Done(report) => app.review(|loaded| {
-                Ok(Choices::find(report, loaded.review, loaded.revision))
-            })?,
+            Progress::Done(report) => {
+                app.review(|loaded| Ok(Choices::find(report, loaded.review, loaded.revision)))?
+            }
             _ => Choices::default(),
         };
         Ok(page(app, "Folders", "/folders", &shown::main(&progress, &choices)))

@@ -56,7 +56,10 @@ impl Asked {
     fn dir(&self, space: &Space) -> Result<DirId, PageError> {
         let dir = self.dir.as_deref().and_then(|dir| named(space, dir));
         dir.ok_or_else(|| {
-            PageError::conflict("The catalog has changed", "Reload the page to see the current sizes.")
+            PageError::conflict(
+                "The catalog has changed",
+                "Reload the page to see the current sizes.",
+            )
         })
     }
 }
@@ -160,7 +163,8 @@ fn first_branch(space: &Space) -> DirId {
 
 /// Returns the path of a folder, with a link for each component.
 fn path(space: &Space, dir: DirId, measure: Measure) -> Markup {
-    let mut above: Vec<DirId> = std::iter::successors(space.parent(dir), |&dir| space.parent(dir)).collect();
+    let mut above: Vec<DirId> =
+        std::iter::successors(space.parent(dir), |&dir| space.parent(dir)).collect();
     above.reverse();
     html! {
         nav.crumbs aria-label="Path" {
@@ -205,8 +209,10 @@ fn switch(space: &Space, dir: DirId, current: Measure) -> Markup {
 /// Says between which scans folders have grown.
 fn since(sizes: &Sizes, dir: DirId) -> Markup {
     let space = &sizes.space;
-    let is_relevant = |root: DirId| space.is_at_or_below(root, dir) || space.is_at_or_below(dir, root);
-    let compared = sizes.compared.iter().filter(|compared| is_relevant(compared.dir)).collect::<Vec<_>>();
+    let is_relevant =
+        |root: DirId| space.is_at_or_below(root, dir) || space.is_at_or_below(dir, root);
+    let compared =
+        sizes.compared.iter().filter(|compared| is_relevant(compared.dir)).collect::<Vec<_>>();
     html! {
         @if compared.is_empty() {
             p.note {

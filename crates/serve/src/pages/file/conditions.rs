@@ -114,9 +114,13 @@ mod tests {
 
     #[test]
     fn a_range_without_bytes_is_unsatisfiable() {
-        for (range, size) in
-            [("bytes=10-", 10), ("bytes=11-12", 10), ("bytes=-0", 10), ("bytes=0-", 0), ("bytes=-5", 0)]
-        {
+        for (range, size) in [
+            ("bytes=10-", 10),
+            ("bytes=11-12", 10),
+            ("bytes=-0", 10),
+            ("bytes=0-", 0),
+            ("bytes=-5", 0),
+        ] {
             assert_eq!(of(range, size), Part::Unsatisfiable, "{range} of {size}");
         }
     }
@@ -124,9 +128,17 @@ mod tests {
     #[test]
     fn other_ranges_have_no_effect() {
         let whole = Part::Bytes { from: 0, to: 10, is_whole: true };
-        for range in
-            ["bytes=5-2", "bytes=0-1,3-4", "lines=1-2", "bytes", "bytes=", "bytes=-", "bytes=+1-2", "bytes=a-b", "bytes=1--2"]
-        {
+        for range in [
+            "bytes=5-2",
+            "bytes=0-1,3-4",
+            "lines=1-2",
+            "bytes",
+            "bytes=",
+            "bytes=-",
+            "bytes=+1-2",
+            "bytes=a-b",
+            "bytes=1--2",
+        ] {
             assert_eq!(of(range, 10), whole, "{range}");
         }
     }
@@ -149,7 +161,9 @@ mod tests {
 
     #[test]
     fn a_current_copy_is_not_sent_again() {
-        for (known, is_current) in [("\"1\"", true), ("\"0\", \"1\"", true), ("*", true), ("\"0\"", false)] {
+        for (known, is_current) in
+            [("\"1\"", true), ("\"0\", \"1\"", true), ("*", true), ("\"0\"", false)]
+        {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, known.parse().expect("header"));
             assert_eq!(part(&headers, "\"1\"", 10) == Part::NotModified, is_current, "{known}");

@@ -60,7 +60,10 @@ mod tests {
 
     #[test]
     fn names_cannot_lie_about_their_end_or_lead_elsewhere() {
-        assert_eq!(of("photo\u{202e}gpj.exe".as_bytes()), "attachment; filename*=UTF-8''photo_gpj.exe");
+        assert_eq!(
+            of("photo\u{202e}gpj.exe".as_bytes()),
+            "attachment; filename*=UTF-8''photo_gpj.exe"
+        );
         assert_eq!(of(b"..\\..\\x"), "attachment; filename*=UTF-8''.._.._x");
         assert_eq!(of(b"\xff"), "attachment; filename*=UTF-8''%EF%BF%BD");
     }

@@ -60,14 +60,18 @@ fn small_picture(exif: &Exif) -> Option<&[u8]> {
 
 fn orientation(exif: &Exif) -> u8 {
     let value = exif.get_field(Tag::Orientation, In::PRIMARY).and_then(|f| f.value.get_uint(0));
-    value.and_then(|value| u8::try_from(value).ok()).filter(|value| (1..=8).contains(value)).unwrap_or(1)
+    value
+        .and_then(|value| u8::try_from(value).ok())
+        .filter(|value| (1..=8).contains(value))
+        .unwrap_or(1)
 }
 
 /// Inserts the orientation into a JPEG picture, so that browsers turn it. The segment has the tag
 /// `Orientation` and nothing else.
 fn oriented(picture: &[u8], orientation: u8) -> Vec<u8> {
     let (start, rest) = picture.split_at(2);
-    let mut segment = *b"\xff\xe1\0\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0";
+    let mut segment =
+        *b"\xff\xe1\0\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\0\0\0\0\0\0\0";
     // The value is a big-endian 16-bit number, the first half of a field of 4 bytes.
     let value = segment.len() - 7;
     segment[value] = orientation;
@@ -78,7 +82,8 @@ fn text(exif: &Exif, tag: Tag) -> Option<String> {
     let field = exif.get_field(tag, In::PRIMARY)?;
     let Value::Ascii(lines) = &field.value else { return None };
     let text = String::from_utf8_lossy(lines.first()?).into_owned();
-    let text: String = text.trim().chars().filter(|letter| !letter.is_control()).take(MAX_TEXT).collect();
+    let text: String =
+        text.trim().chars().filter(|letter| !letter.is_control()).take(MAX_TEXT).collect();
     (!text.is_empty()).then_some(text)
 }
 

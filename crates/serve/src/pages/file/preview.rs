@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::meta::{self, Facts};
 use super::member::Opened;
+use super::meta::{self, Facts};
 use super::size::Pixels;
 use super::text;
 use super::types::Shown;

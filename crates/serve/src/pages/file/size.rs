@@ -101,12 +101,12 @@ mod tests {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x03";
         assert_eq!(Pixels::of(Type::Png, png), size(258, 3));
         assert_eq!(Pixels::of(Type::Gif, b"GIF89a\x02\x01\x03\0"), size(258, 3));
-        let vp8x = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x01\x01\0\x02\0\0";
-        assert_eq!(Pixels::of(Type::Webp, vp8x), size(258, 3));
-        let vp8l = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f\x01\xc1\0\0";
-        assert_eq!(Pixels::of(Type::Webp, vp8l), size(258, 4));
-        let vp8 = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a\x02\x41\x03\x80";
-        assert_eq!(Pixels::of(Type::Webp, vp8), size(258, 3));
+        let extended = b"RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0\x01\x01\0\x02\0\0";
+        assert_eq!(Pixels::of(Type::Webp, extended), size(258, 3));
+        let lossless = b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f\x01\xc1\0\0";
+        assert_eq!(Pixels::of(Type::Webp, lossless), size(258, 4));
+        let lossy = b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\0\0\0\x9d\x01\x2a\x02\x41\x03\x80";
+        assert_eq!(Pixels::of(Type::Webp, lossy), size(258, 3));
     }
 
     #[test]

@@ -20,6 +20,9 @@ use tokio::runtime::Runtime;
 use crate::pages::fixture::Served;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x03 and some pixels";
+/// Puts something else in the place of a file.
+type Swap = fn(&Served);
+
 /// Another file of the same size.
 const SECRET: &[u8] = b"\x89PNG\r\n\x1a\n a secret of the same length!!!!";
 /// A picture of 65535 x 65535 pixels in a few bytes.
@@ -66,7 +69,10 @@ fn a_picture_is_sent_as_one() {
         assert_eq!(answer.header(name), value, "{name}");
     }
     let head = served.ask(Method::HEAD, &address, &[]);
-    assert_eq!((head.status, head.header("content-length"), head.body.len()), (StatusCode::OK, "40", 0));
+    assert_eq!(
+        (head.status, head.header("content-length"), head.body.len()),
+        (StatusCode::OK, "40", 0)
+    );
     let download = served.get(&format!("{address}?download"));
     assert_eq!(download.header("content-type"), "application/octet-stream");
     assert!(download.header("content-disposition").starts_with("attachment;"));
@@ -140,7 +146,7 @@ fn an_address_names_files_only_by_numbers() {
 #[test]
 fn a_file_that_is_not_the_scanned_one_is_not_sent() {
     assert_eq!(SECRET.len(), PNG.len());
-    let swap: [(&str, fn(&Served)); 6] = [
+    let swaps: [(&str, Swap); 6] = [
         ("another file", |served| {
             fs::write(served.tree.join("new"), SECRET).expect("written");
             fs::rename(served.tree.join("new"), served.tree.join("a/photo")).expect("renamed");
@@ -166,7 +172,7 @@ fn a_file_that_is_not_the_scanned_one_is_not_sent() {
             fs::write(served.tree.join("a/photo"), [PNG, b"!"].concat()).expect("written");
         }),
     ];
-    for (what, swap) in swap {
+    for (what, swap) in swaps {
         let (served, address) = picture();
         swap(&served);
         for uri in [address.clone(), format!("{address}/text"), format!("{address}/thumb")] {

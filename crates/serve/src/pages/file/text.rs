@@ -39,7 +39,10 @@ mod tests {
     #[test]
     fn text_cannot_leave_its_element() {
         let shown = fragment(b"</pre><script>alert(1)</script>\n\tend", 36).into_string();
-        assert!(shown.contains(">&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n\tend</pre>"), "{shown}");
+        assert!(
+            shown.contains(">&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\n\tend</pre>"),
+            "{shown}"
+        );
         assert!(!shown.contains("The first"), "{shown}");
     }
 

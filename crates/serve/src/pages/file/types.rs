@@ -76,7 +76,11 @@ impl Type {
     pub(super) fn shown(self, size: u64) -> Shown {
         match self {
             Type::Jpeg | Type::Png | Type::Gif | Type::Webp | Type::Avif => {
-                if size <= MAX_PICTURE { Shown::Picture } else { Shown::Nothing }
+                if size <= MAX_PICTURE {
+                    Shown::Picture
+                } else {
+                    Shown::Nothing
+                }
             }
             Type::Mp4 | Type::Webm => Shown::Video,
             Type::Mp4Audio | Type::Mp3 | Type::Ogg | Type::Flac | Type::Wav => Shown::Sound,
@@ -147,8 +151,9 @@ fn of_brands(start: &[u8]) -> Type {
         Type::Other
     } else if matches!(major, b"M4A " | b"M4B ") {
         Type::Mp4Audio
-    } else if has(&[b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V "])
-    {
+    } else if has(&[
+        b"isom", b"iso2", b"iso4", b"iso5", b"iso6", b"mp41", b"mp42", b"avc1", b"M4V ",
+    ]) {
         Type::Mp4
     } else {
         Type::Other
@@ -182,7 +187,7 @@ fn is_text(start: &[u8]) -> bool {
         Err(error) => error.error_len().is_none(),
     };
     let high = start.iter().filter(|byte| **byte >= 0x80).count();
-    !start.is_empty() && !start.iter().any(|byte| is_odd(byte)) && (is_utf8 || high * 4 < start.len())
+    !start.is_empty() && !start.iter().any(is_odd) && (is_utf8 || high * 4 < start.len())
 }
 
 #[cfg(test)]
@@ -226,7 +231,9 @@ mod tests {
 
     #[test]
     fn documents_with_scripts_are_never_shown() {
-        for start in [&b"<html>"[..], b"<svg>", b"%PDF-1.7\n", b"<?xml version='1.0'?>", b"#!/bin/sh"] {
+        for start in
+            [&b"<html>"[..], b"<svg>", b"%PDF-1.7\n", b"<?xml version='1.0'?>", b"#!/bin/sh"]
+        {
             let kind = Type::of(start);
             assert!(!kind.is_shown(100), "{start:?}");
             assert_eq!(kind.media_type(), "application/octet-stream", "{start:?}");

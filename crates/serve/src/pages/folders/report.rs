@@ -29,7 +29,8 @@ pub(super) struct Summary {
 /// A set of equal folders, or a pair.
 #[derive(Debug, Deserialize)]
 pub(super) struct Relation {
-    pub(super) relation: Kind,
+    #[serde(rename = "relation")]
+    pub(super) kind: Kind,
     /// Percentage of the bytes of the first folder that the others have too.
     pub(super) percent: u32,
     /// The files that the first folder shares with the others, and their bytes.
@@ -83,7 +84,7 @@ impl Report {
         if report.format_version != FORMAT {
             return Err(serde::de::Error::custom("unknown format_version"));
         }
-        report.related.retain(|relation| relation.relation != Kind::Other && relation.dirs.len() > 1);
+        report.related.retain(|relation| relation.kind != Kind::Other && relation.dirs.len() > 1);
         report.related.sort_by_key(|relation| Reverse(relation.reclaimable_bytes));
         Ok(report)
     }
@@ -114,7 +115,7 @@ mod tests {
             relation("equal", 2)
         );
         let report = Report::read(document.as_bytes()).expect("read");
-        let kinds: Vec<Kind> = report.related.iter().map(|relation| relation.relation).collect();
+        let kinds: Vec<Kind> = report.related.iter().map(|relation| relation.kind).collect();
         assert_eq!(kinds, [Kind::Equal, Kind::Contained], "an unknown relation is left out");
         let [a, b] = &*report.related[0].dirs else { panic!("two folders") };
         assert_eq!((a.path(), a.unknown), (b"/a".to_vec(), 2));

@@ -166,7 +166,7 @@ fn show(relation: &Relation, decidable: Option<&Decidable>, revision: u64) -> Ma
 fn sentence(relation: &Relation, paths: &[Vec<u8>]) -> Markup {
     let [first, second, ..] = paths else { return html! {} };
     html! {
-        @match relation.relation {
+        @match relation.kind {
             Kind::Contained => { (name(first)) " is contained in " (name(second)) }
             Kind::Overlapping => { (relation.percent) " % of " (name(first)) " is also in " (name(second)) }
             Kind::Equal | Kind::Other if paths.len() == 2 => { (name(first)) " and " (name(second)) " are equal" }

@@ -175,22 +175,24 @@ fn inner(
     level: u32,
 ) -> Vec<Tile> {
     let children = space.children(dir, measure.order());
-    let sized = children.into_iter().map(|child| (measure.of(&space.totals(child)), Item::Dir(child)));
+    let sized =
+        children.into_iter().map(|child| (measure.of(&space.totals(child)), Item::Dir(child)));
     let mut items: Vec<(u64, Item)> = sized.filter(|(size, _)| *size > 0).collect();
     let own = measure.of_own(space, dir);
     let total = items.iter().map(|(size, _)| size).fold(own, |sum, size| sum.saturating_add(*size));
     let shown = items.partition_point(|(size, _)| area_of(*size, total, rect) >= MIN_AREA);
-    let rest: Vec<(u64, Item)> = items.drain(shown.min(TILES / 3)..).collect();
-    if !rest.is_empty() {
-        let size = rest.iter().map(|(size, _)| size).fold(0, |sum, size| u64::saturating_add(sum, *size));
-        items.push((size, Item::Rest(rest.len())));
+    let small: Vec<(u64, Item)> = items.drain(shown.min(TILES / 3)..).collect();
+    if !small.is_empty() {
+        let size =
+            small.iter().map(|(size, _)| size).fold(0, |sum, size| u64::saturating_add(sum, *size));
+        items.push((size, Item::Rest(small.len())));
     }
     if own > 0 {
         items.push((own, Item::Own));
     }
     items.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
-    let sizes: Vec<u64> = items.iter().map(|(size, _)| *size).collect();
-    let rects = squarify(&sizes, rect);
+    let areas: Vec<u64> = items.iter().map(|(size, _)| *size).collect();
+    let rects = squarify(&areas, rect);
     let placed = items.into_iter().zip(rects).map(|((size, item), rect)| {
         let own_top = if let Item::Dir(dir) = item { Some(dir) } else { None };
         Tile { item, parent: dir, top: top.or(own_top), size, rect, level, is_open: false }
@@ -236,7 +238,11 @@ fn label(space: &Space, tile: &Tile) -> String {
 
 /// Returns as much of a text as fits into a width, or `None` if that is next to nothing.
 fn fitting(text: &str, width: f64) -> Option<String> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small positive number")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a small positive number"
+    )]
     let letters = (width / LETTER).max(0.0) as usize;
     if text.chars().count() <= letters {
         return Some(text.to_owned());

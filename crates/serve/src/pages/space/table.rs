@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use space::{DirId, Space, TOP};
 
-use super::measure::{self, Measure, Share};
 use super::address;
+use super::measure::{self, Measure, Share};
 use crate::app::App;
 use crate::app::spaces::key;
 use crate::error::PageError;
