@@ -1,6 +1,7 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
+pub(crate) mod folders;
 pub(crate) mod listings;
 pub(crate) mod reviews;
 pub(crate) mod spaces;
@@ -13,12 +14,12 @@ use catalog::{Catalog, Decider};
 use review::Review;
 
 use self::door::CatalogDoor;
+use self::folders::{Folders, Progress};
 use self::reviews::{Loaded, Reviews};
 use self::spaces::{Sizes, Spaces};
 
 use crate::error::PageError;
-use crate::jobs::Jobs;
-use crate::pages::Folders;
+use crate::jobs::{JobId, Jobs};
 use crate::server::Options;
 
 /// Time after which data that no page has used is dropped from memory.
@@ -34,7 +35,7 @@ pub(crate) struct App {
     spaces: Spaces,
     pub(crate) jobs: Jobs,
     /// The comparison of folders, until the catalog changes.
-    pub(crate) folders: Folders,
+    folders: Folders,
 }
 
 impl App {
@@ -134,6 +135,25 @@ impl App {
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn sizes(&self) -> Result<Arc<Sizes>, PageError> {
         self.spaces.get(self.catalog_version()?, || self.with_catalog(Sizes::load))
+    }
+
+    /// Returns the folders that have something in common, if they are known.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn related_folders(&self) -> Result<Progress, PageError> {
+        Ok(self.folders.progress(&self.jobs, self.catalog_version()?))
+    }
+
+    /// Starts to find the folders that have something in common.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, if another job must end first, or if the job cannot be
+    /// started.
+    pub(crate) fn compare_folders(&self) -> Result<JobId, PageError> {
+        self.folders.start(&self.jobs, self.catalog_version()?)
     }
 
     /// Frees memory that idle servers do not need.

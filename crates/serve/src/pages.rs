@@ -20,7 +20,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 
-pub(crate) use self::folders::Folders;
 use crate::app::App;
 use crate::assets;
 use crate::error::PageError;

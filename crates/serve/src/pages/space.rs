@@ -33,7 +33,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 
 /// What a page asks for.
 #[derive(Debug, Default, Deserialize)]
-struct Asked {
+struct Selection {
     dir: Option<String>,
     by: Option<String>,
     /// First subfolder to list.
@@ -47,7 +47,7 @@ struct Asked {
     h: Option<u32>,
 }
 
-impl Asked {
+impl Selection {
     fn measure(&self) -> Measure {
         self.by.as_deref().and_then(Measure::parse).unwrap_or(Measure::Size)
     }
@@ -71,11 +71,11 @@ fn address(space: &Space, dir: DirId, measure: Measure) -> String {
 
 async fn show(
     State(app): State<Arc<App>>,
-    Query(asked): Query<Asked>,
+    Query(selection): Query<Selection>,
 ) -> Result<Markup, PageError> {
     app.blocking(move |app| {
         let sizes = app.sizes()?;
-        let main = content(app, &sizes, &asked)?;
+        let main = content(app, &sizes, &selection)?;
         Ok(page(app, "Space", "/space", &main))
     })
     .await
@@ -83,37 +83,37 @@ async fn show(
 
 async fn children(
     State(app): State<Arc<App>>,
-    Query(asked): Query<Asked>,
+    Query(selection): Query<Selection>,
 ) -> Result<Markup, PageError> {
     app.blocking(move |app| {
         let space = &app.sizes()?.space;
-        let dir = asked.dir(space)?;
-        Ok(table::rows(space, dir, asked.measure(), asked.from, asked.level))
+        let dir = selection.dir(space)?;
+        Ok(table::rows(space, dir, selection.measure(), selection.from, selection.level))
     })
     .await
 }
 
 async fn show_map(
     State(app): State<Arc<App>>,
-    Query(asked): Query<Asked>,
+    Query(selection): Query<Selection>,
 ) -> Result<Markup, PageError> {
     app.blocking(move |app| {
         let space = &app.sizes()?.space;
-        let plane = Plane::new(asked.w, asked.h);
-        Ok(map::draw(space, asked.dir(space)?, asked.measure(), plane))
+        let plane = Plane::new(selection.w, selection.h);
+        Ok(map::draw(space, selection.dir(space)?, selection.measure(), plane))
     })
     .await
 }
 
-fn content(app: &App, sizes: &Sizes, asked: &Asked) -> Result<Markup, PageError> {
+fn content(app: &App, sizes: &Sizes, selection: &Selection) -> Result<Markup, PageError> {
     let space = &sizes.space;
     if space.totals(TOP).names == 0 {
         return Ok(empty());
     }
-    let asked_dir = asked.dir.as_deref().map(|dir| named(space, dir));
-    let is_stale = asked_dir == Some(None);
-    let dir = asked_dir.flatten().unwrap_or_else(|| first_branch(space));
-    let measure = asked.measure();
+    let named_dir = selection.dir.as_deref().map(|dir| named(space, dir));
+    let is_stale = named_dir == Some(None);
+    let dir = named_dir.flatten().unwrap_or_else(|| first_branch(space));
+    let measure = selection.measure();
     let files = table::largest_files(app, space, dir)?;
     Ok(html! {
         div.space data-module="space" data-dir=(key(space, dir)) data-by=(measure.word()) {
@@ -126,7 +126,7 @@ fn content(app: &App, sizes: &Sizes, asked: &Asked) -> Result<Markup, PageError>
             @if measure == Measure::Grown { (since(sizes, dir)) }
             div.space-split {
                 section aria-label="Folders" {
-                    (table::draw(space, dir, measure, asked.from))
+                    (table::draw(space, dir, measure, selection.from))
                     (files)
                 }
                 section.space-map aria-label="Map" {

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 use review::Review;
 
-use super::Progress;
-use super::report::{Folder, Kind, Relation, Report};
+use crate::app::folders::Progress;
+use crate::app::folders::report::{Folder, Kind, Relation, Report};
 use crate::jobs::Job;
 use crate::layout::name;
 use crate::pages::groups_link::groups_below;

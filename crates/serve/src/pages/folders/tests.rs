@@ -3,13 +3,13 @@
 use axum::http::StatusCode;
 use testkit::TreeBuilder;
 
-use super::report::Report;
-use super::shown::Choices;
-use super::{Progress, shown};
+use super::shown::{self, Choices};
+use crate::app::folders::Progress;
+use crate::app::folders::report::Report;
 use crate::pages::fixture::Served;
 
 #[test]
-fn relations_are_told_in_sentences() {
+fn relations_are_shown_as_sentences() {
     let folder = |path: &str| format!(r#"{{"path":"{path}","files":2,"bytes":7000,"unknown":1}}"#);
     let relation = |kind: &str, percent: u32, dirs: &[&str]| {
         let dirs: Vec<String> = dirs.iter().map(|path| folder(path)).collect();

@@ -12,37 +12,37 @@ const FORMAT: u32 = 1;
 
 /// The folders that have something in common, those with the most reclaimable space first.
 #[derive(Debug, Deserialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     format_version: u32,
-    pub(super) related: Vec<Relation>,
-    pub(super) summary: Summary,
+    pub(crate) related: Vec<Relation>,
+    pub(crate) summary: Summary,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Summary {
+pub(crate) struct Summary {
     /// Disk space that removing all copies and all contained folders would free.
-    pub(super) reclaimable_bytes: u64,
+    pub(crate) reclaimable_bytes: u64,
     /// Files and folders that lop could not examine.
-    pub(super) problems: u64,
+    pub(crate) problems: u64,
 }
 
 /// A set of equal folders, or a pair.
 #[derive(Debug, Deserialize)]
-pub(super) struct Relation {
+pub(crate) struct Relation {
     #[serde(rename = "relation")]
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// Percentage of the bytes of the first folder that the others have too.
-    pub(super) percent: u32,
+    pub(crate) percent: u32,
     /// The files that the first folder shares with the others, and their bytes.
-    pub(super) files: u64,
-    pub(super) bytes: u64,
-    pub(super) reclaimable_bytes: u64,
-    pub(super) dirs: Vec<Folder>,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+    pub(crate) reclaimable_bytes: u64,
+    pub(crate) dirs: Vec<Folder>,
 }
 
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Equal,
     Contained,
     Overlapping,
@@ -52,22 +52,22 @@ pub(super) enum Kind {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Folder {
+pub(crate) struct Folder {
     path: String,
     path_base64: Option<String>,
-    pub(super) files: u64,
-    pub(super) bytes: u64,
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
     /// Files that changed since the scan.
     #[serde(default)]
-    pub(super) changed: u64,
+    pub(crate) changed: u64,
     /// Files whose content is not known.
     #[serde(default)]
-    pub(super) unknown: u64,
+    pub(crate) unknown: u64,
 }
 
 impl Folder {
     /// Returns the bytes of the path.
-    pub(super) fn path(&self) -> Vec<u8> {
+    pub(crate) fn path(&self) -> Vec<u8> {
         let bytes = self.path_base64.as_ref().and_then(|text| STANDARD.decode(text).ok());
         bytes.unwrap_or_else(|| self.path.clone().into_bytes())
     }
@@ -79,7 +79,7 @@ impl Report {
     /// # Errors
     ///
     /// Fails if the document has another format.
-    pub(super) fn read(document: impl io::Read) -> Result<Report, serde_json::Error> {
+    pub(crate) fn read(document: impl io::Read) -> Result<Report, serde_json::Error> {
         let mut report: Report = serde_json::from_reader(document)?;
         if report.format_version != FORMAT {
             return Err(serde::de::Error::custom("unknown format_version"));
