@@ -1,8 +1,10 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
+pub(crate) mod folders;
 pub(crate) mod listings;
 pub(crate) mod reviews;
+pub(crate) mod spaces;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,13 +14,16 @@ use catalog::{Catalog, Decider};
 use review::Review;
 
 use self::door::CatalogDoor;
+use self::folders::{Folders, Progress};
 use self::reviews::{Loaded, Reviews};
+use self::spaces::{Sizes, Spaces};
+
 use crate::error::PageError;
-use crate::jobs::Jobs;
+use crate::jobs::{JobId, Jobs};
 use crate::pages::{Plans, Streams, Summaries};
 use crate::server::Options;
 
-/// Time after which groups that no page needs are dropped. One million files take 70 MB.
+/// Time after which data that no page has used is dropped from memory.
 const IDLE: Duration = Duration::from_secs(5 * 60);
 
 /// The shared state of a server.
@@ -35,12 +40,16 @@ pub(crate) struct App {
     pub(crate) summaries: Summaries,
     door: CatalogDoor,
     reviews: Reviews,
+    spaces: Spaces,
+    /// The comparison of folders, until the catalog changes.
+    folders: Folders,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
         let jobs = Jobs::new(options.program.clone(), options.catalog.clone());
         let (plans, streams) = (Plans::default(), Streams::default());
+        let (spaces, folders) = (Spaces::default(), Folders::default());
         let door = CatalogDoor::new(&options.catalog);
         App {
             options,
@@ -51,6 +60,8 @@ impl App {
             summaries: Summaries::default(),
             door,
             reviews: Reviews::new(),
+            spaces,
+            folders,
         }
     }
 
@@ -135,8 +146,38 @@ impl App {
         drop(self.review(|_| Ok(())));
     }
 
+    /// Returns the sizes of all directories. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn sizes(&self) -> Result<Arc<Sizes>, PageError> {
+        self.spaces.get(self.catalog_version()?, || self.with_catalog(Sizes::load))
+    }
+
+    /// Returns the folders that have something in common, if they are known.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn related_folders(&self) -> Result<Progress, PageError> {
+        Ok(self.folders.progress(&self.jobs, self.catalog_version()?))
+    }
+
+    /// Starts to find the folders that have something in common.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, if another job must end first, or if the job cannot be
+    /// started.
+    pub(crate) fn compare_folders(&self) -> Result<JobId, PageError> {
+        self.folders.start(&self.jobs, self.catalog_version()?)
+    }
+
     /// Frees memory that idle servers do not need.
     pub(crate) fn tidy_up(&self) {
+        self.spaces.drop_if_idle(IDLE);
         self.reviews.drop_if_idle(IDLE);
     }
 

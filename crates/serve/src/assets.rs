@@ -11,7 +11,7 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 15] = [
+const ASSETS: [(&str, &str, &[u8]); 17] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
     ("folder-sets.js", "text/javascript; charset=utf-8", include_bytes!("assets/folder-sets.js")),
@@ -25,6 +25,8 @@ const ASSETS: [(&str, &str, &[u8]); 15] = [
     ("plan.js", "text/javascript; charset=utf-8", include_bytes!("assets/plan.js")),
     ("runs.js", "text/javascript; charset=utf-8", include_bytes!("assets/runs.js")),
     ("start.js", "text/javascript; charset=utf-8", include_bytes!("assets/start.js")),
+    ("space.js", "text/javascript; charset=utf-8", include_bytes!("assets/space.js")),
+    ("folders.js", "text/javascript; charset=utf-8", include_bytes!("assets/folders.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];

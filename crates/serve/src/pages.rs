@@ -2,7 +2,12 @@
 
 mod decide;
 mod dialogs;
+pub(crate) mod file;
+#[cfg(test)]
+mod fixture;
+mod folders;
 mod groups;
+mod groups_link;
 mod jobs;
 mod plan;
 mod quarantine;
@@ -11,6 +16,7 @@ mod review_parts;
 mod review_tests;
 mod runs;
 mod same_folders;
+mod space;
 mod start;
 
 use std::sync::Arc;
@@ -29,6 +35,9 @@ use crate::error::PageError;
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
+        .merge(file::routes())
+        .merge(folders::routes())
+        .merge(space::routes())
         .merge(decide::routes())
         .merge(dialogs::routes())
         .merge(groups::routes())
