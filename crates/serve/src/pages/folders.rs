@@ -53,7 +53,7 @@ async fn state(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn start(State(app): State<Arc<App>>) -> Response {
-    let started = app.blocking(|app| app.compare_folders()).await;
+    let started = app.blocking(App::compare_folders).await;
     started.map_or_else(PageError::into_json, |id| Json(json!({ "job": id })).into_response())
 }
 
