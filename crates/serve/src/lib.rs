@@ -35,8 +35,8 @@ mod gate;
 pub mod jobs;
 mod layout;
 mod pages;
-mod quantity;
 mod private_file;
+mod quantity;
 mod server;
 #[cfg(test)]
 mod testing;

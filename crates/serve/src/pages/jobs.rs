@@ -90,7 +90,10 @@ impl ScanRequest {
         for root in &self.roots {
             let path = known.iter().find(|path| hex(path) == *root);
             let path = path.ok_or_else(|| {
-                PageError::conflict("One of the folders is no longer in the catalog", "Reload the page.")
+                PageError::conflict(
+                    "One of the folders is no longer in the catalog",
+                    "Reload the page.",
+                )
             })?;
             paths.push(PathBuf::from(std::ffi::OsString::from_vec(path.clone())));
         }

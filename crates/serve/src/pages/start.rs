@@ -25,10 +25,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/", get(show))
 }
 
-async fn show(
-    State(app): State<Arc<App>>,
-    done: Query<Done>,
-) -> Result<Markup, PageError> {
+async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, PageError> {
     let content = app.blocking(|app| content(app)).await?;
     let main = html! {
         .narrow data-module="start" {
@@ -44,7 +41,8 @@ fn content(app: &App) -> Result<Markup, PageError> {
     if !app.catalog_path().exists() {
         return Ok(first_page(app));
     }
-    let (summary, decisions) = match app.summary().and_then(|all| Ok((all, app.decisions_now()?.0))) {
+    let (summary, decisions) = match app.summary().and_then(|all| Ok((all, app.decisions_now()?.0)))
+    {
         Ok(all) => all,
         Err(error) => return Ok(unusable(&error)),
     };
@@ -167,7 +165,7 @@ fn root_table(roots: &[ScannedRoot]) -> Markup {
         .scroll {
             table {
                 thead { tr {
-                    th scope="col" { span.hidden-label { "Scan again" } }
+                    th.narrow scope="col" { span.hidden-label { "Scan again" } }
                     th scope="col" { "Folder" }
                     th.num scope="col" { "Files" }
                     th.num scope="col" { "Size" }

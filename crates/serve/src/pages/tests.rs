@@ -17,8 +17,7 @@ const HOSTILE: &str = "/x/'\"><img src=x>\n\u{202e}$(id)";
 
 /// A line of a saved plan.
 fn line(path: &str, kept: &str, why: &str) -> String {
-    let version =
-        serde_json::json!({"device":1,"inode":2,"size":5,"mtime_ns":0,"ctime_ns":0});
+    let version = serde_json::json!({"device":1,"inode":2,"size":5,"mtime_ns":0,"ctime_ns":0});
     let line = serde_json::json!({
         "format_version": 1, "action": "quarantine", "path": path, "kept": kept, "why": why,
         "was": version, "kept_was": version,
@@ -31,7 +30,10 @@ fn site_with_plan(lines: &[String], allow_actions: bool) -> Site {
     let site = Site::new(allow_actions);
     site.make_catalog();
     site.put("plan", lines.concat());
-    site.put("stdout", r#"{"summary":{"groups":1,"files":2,"reclaimable_bytes":0,"stale_files":3}}"#);
+    site.put(
+        "stdout",
+        r#"{"summary":{"groups":1,"files":2,"reclaimable_bytes":0,"stale_files":3}}"#,
+    );
     let job = site.run("/api/plan", r#"{"action":"quarantine"}"#);
     assert_eq!((job.id.0, job.exit_code), (1, Some(0)));
     site
@@ -41,7 +43,9 @@ fn site_with_plan(lines: &[String], allow_actions: bool) -> Site {
 fn without_a_catalog_the_start_page_offers_a_scan() {
     let site = Site::new(false);
     let page = site.get("/");
-    assert!(page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\""));
+    assert!(
+        page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\"")
+    );
     assert!(site.get("/plan").contains("Nothing was scanned yet"));
     assert!(site.get("/runs").contains("No run yet"));
     assert!(site.get("/quarantine").contains("The quarantine is empty"));
@@ -67,7 +71,10 @@ fn a_scan_starts_for_folders_that_were_scanned_or_typed_even_on_a_read_only_serv
     let body = serde_json::json!({ "roots": [known], "path": typed }).to_string();
     assert_eq!(site.run("/api/scan", &body).exit_code, Some(0));
     let calls = site.content("calls");
-    assert!(calls.ends_with(&format!("--json --progress json scan -- /pictures {typed}\n")), "{calls}");
+    assert!(
+        calls.ends_with(&format!("--json --progress json scan -- /pictures {typed}\n")),
+        "{calls}"
+    );
 }
 
 #[test]
@@ -113,7 +120,8 @@ fn a_plan_is_shown_filtered_and_applied_once() {
     let lines = [line("/b/One", "/a/one", "oldest"), line("/b/two", "/a/two", "chosen")];
     let site = site_with_plan(&lines, true);
     let page = site.get("/plan");
-    for part in ["Move 2 files to quarantine", "3 files changed or gone since the scan", "<dialog"] {
+    for part in ["Move 2 files to quarantine", "3 files changed or gone since the scan", "<dialog"]
+    {
         assert!(page.contains(part), "{part}");
     }
     let all = site.get("/plan/1/lines?from=0&count=50");
@@ -139,9 +147,8 @@ fn a_plan_is_stale_after_a_decision() {
     let site = site_with_plan(&[line("/b", "/a", "oldest")], true);
     assert!(!site.get("/plan").contains("Make the plan again"));
     let scope = catalog::Scope::Filter(String::new());
-    let decided = site.app.with_decider(|decider| {
-        Ok(decider.decide(&scope, &catalog::Choice::Leave, 5)?)
-    });
+    let decided =
+        site.app.with_decider(|decider| Ok(decider.decide(&scope, &catalog::Choice::Leave, 5)?));
     let decision = decided.expect("decided");
     assert!(site.get("/plan").contains("Decisions were made or withdrawn after this plan"));
     let withdrawn = site.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
@@ -173,7 +180,8 @@ fn a_plan_of_many_lines_is_sent_whole() {
     let site = site_with_plan(&lines, true);
     assert_eq!(site.get("/plan/1/plan.jsonl"), lines.concat());
     assert_eq!(site.get("/plan/1/plan.csv").lines().count(), 1202);
-    let steps = site.get("/plan/1/plan.sh").lines().filter(|line| line.starts_with("file '")).count();
+    let steps =
+        site.get("/plan/1/plan.sh").lines().filter(|line| line.starts_with("file '")).count();
     assert_eq!(steps, 1201);
     assert!(site.get("/plan/1/lines?from=1200&count=50").contains("/b/1200"));
 }
@@ -181,7 +189,8 @@ fn a_plan_of_many_lines_is_sent_whole() {
 #[test]
 fn unknown_plans_jobs_and_runs_do_not_exist() {
     let site = Site::new(true);
-    for path in ["/plan/9/lines", "/plan/9/plan.csv", "/api/jobs/9", "/runs/9", "/runs/9/files.csv"] {
+    for path in ["/plan/9/lines", "/plan/9/plan.csv", "/api/jobs/9", "/runs/9", "/runs/9/files.csv"]
+    {
         assert_eq!(site.send("GET", path, "").status(), StatusCode::NOT_FOUND, "{path}");
     }
     assert_eq!(site.post("/api/jobs/9/cancel", "{}").0, StatusCode::NOT_FOUND);
@@ -192,7 +201,10 @@ fn unknown_plans_jobs_and_runs_do_not_exist() {
 fn only_one_run_is_started_and_it_can_be_cancelled() {
     let site = Site::new(true);
     site.put("wait", "");
-    site.put("stderr", "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking, 3 files\",\"done_percent\":40}}\n");
+    site.put(
+        "stderr",
+        "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking, 3 files\",\"done_percent\":40}}\n",
+    );
     let (status, started) = site.post("/api/restore", "{}");
     assert_eq!(status, StatusCode::OK);
     let (status, answer) = site.post("/api/undo", r#"{"run":1}"#);
@@ -219,7 +231,10 @@ fn the_stream_of_events_ends_when_no_job_runs() {
     assert!(events.contains("event: end\n") && events.contains("data: {\"jobs\":[]}"), "{events}");
     assert!(events.contains("retry: 1000\n") && events.contains("id: 0\n"), "{events}");
 
-    site.put("stderr", "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking\",\"done_percent\":40}}\n");
+    site.put(
+        "stderr",
+        "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking\",\"done_percent\":40}}\n",
+    );
     let (_, started) = site.post("/api/restore", "{}");
     let response = site.send("GET", "/events", "");
     let events = String::from_utf8(site.body(response)).expect("UTF-8");
@@ -283,7 +298,10 @@ fn a_run_is_listed_with_its_files_failures_and_undo() {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("b<i>"));
-    assert!(site.get("/runs/1/undo").contains("1 file</b> would be restored") || site.get("/runs/1/undo").contains("1 file would be restored"));
+    assert!(
+        site.get("/runs/1/undo").contains("1 file</b> would be restored")
+            || site.get("/runs/1/undo").contains("1 file would be restored")
+    );
     let csv = site.get("/runs/1/files.csv");
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(csv.contains("left alone") && csv.contains("is not equal to the kept file"));

@@ -111,7 +111,10 @@ fn action(line: &[u8]) -> io::Result<SavedAction> {
 }
 
 /// Calls `each` for every line with the position of its end.
-fn each_line(output: &Output, mut each: impl FnMut(&[u8], u64) -> io::Result<()>) -> io::Result<()> {
+fn each_line(
+    output: &Output,
+    mut each: impl FnMut(&[u8], u64) -> io::Result<()>,
+) -> io::Result<()> {
     let (mut reader, mut line, mut end) = (output.reader(), Vec::new(), 0);
     while reader.read_until(b'\n', &mut line)? > 0 {
         end += line.len() as u64;

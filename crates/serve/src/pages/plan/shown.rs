@@ -10,7 +10,7 @@ use super::plans::Known;
 use crate::app::App;
 use crate::error::PageError;
 use crate::jobs::{Action, Job, JobKind};
-use crate::layout::{plain_name, path_name};
+use crate::layout::{path_name, plain_name};
 use crate::pages::jobs::{messages, summary_of};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -34,7 +34,7 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
     Ok(html! {
         section aria-labelledby="plan-title" {
             h2 #plan-title { (what(action, lines.len())) }
-            p.dim { "Made " (time(job.started_ms)) ". Nothing was changed yet." }
+            p.dim { "Made " (time(job.started_ms)) "." @if run.is_none() { " Nothing was changed yet." } }
             @if let Some(run) = run {
                 .note { p { "This plan was applied as " a href=(format!("/runs/{run}")) { "run " (run) } "." } }
             } @else if let Some(why) = stale {
@@ -56,7 +56,11 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
 }
 
 /// Returns the reason why a plan may not be what the user wants any more.
-fn is_stale(app: &App, job: &Job, known: Option<&Known>) -> Result<Option<&'static str>, PageError> {
+fn is_stale(
+    app: &App,
+    job: &Job,
+    known: Option<&Known>,
+) -> Result<Option<&'static str>, PageError> {
     if let Some(known) = known
         && app.decisions_now()?.1 != known.decisions
     {
@@ -123,7 +127,9 @@ fn left_out(job: &Job) -> Markup {
 fn apply_bar(app: &App, job: &Job, action: Action, lines: &PlanLines, is_applied: bool) -> Markup {
     let base = format!("/plan/{}", job.id.0);
     let reason = match (app.check_actions(), is_applied) {
-        (Err(_), _) => Some("This server is read-only. Start it with --allow-actions, or save the plan and apply it with: lop dedupe --plan FILE --apply"),
+        (Err(_), _) => Some(
+            "This server is read-only. Start it with --allow-actions, or save the plan and apply it with: lop dedupe --plan FILE --apply",
+        ),
         (_, true) => Some("This plan was applied already. Make a new one for what is left."),
         _ => None,
     };

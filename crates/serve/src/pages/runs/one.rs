@@ -135,7 +135,9 @@ fn undo(app: &App, run: &RunSummary) -> Markup {
     } else if left == 0 && run.ended_ms.is_some() {
         Some("Nothing is left to restore.")
     } else if app.check_actions().is_err() {
-        Some("This server is read-only. Start it with --allow-actions, or use the command lop undo.")
+        Some(
+            "This server is read-only. Start it with --allow-actions, or use the command lop undo.",
+        )
     } else {
         None
     };
@@ -307,8 +309,7 @@ pub(super) async fn csv(
     State(app): State<Arc<App>>,
     Path(run): Path<u64>,
 ) -> Result<Response, PageError> {
-    let actions =
-        app.blocking(move |app| Ok(Runs::actions(&app.runs_dir(), run)?.1)).await?;
+    let actions = app.blocking(move |app| Ok(Runs::actions(&app.runs_dir(), run)?.1)).await?;
     let body = in_chunks((actions, false), |(actions, is_begun)| {
         let mut out = Vec::new();
         if !std::mem::replace(is_begun, true) {
@@ -319,7 +320,10 @@ pub(super) async fn csv(
             let (word, why) = state(&action.state);
             let size = action.was.size.to_string();
             let kept = action.kept.as_ref().map_or(&b""[..], |kept| &kept.path);
-            csv_row(&mut out, &[word.as_bytes(), &action.path, size.as_bytes(), kept, why.as_bytes()]);
+            csv_row(
+                &mut out,
+                &[word.as_bytes(), &action.path, size.as_bytes(), kept, why.as_bytes()],
+            );
         }
         Ok((!out.is_empty()).then_some(out))
     });
