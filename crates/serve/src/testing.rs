@@ -1,5 +1,6 @@
 //! What the tests of the pages share: a server without a socket, whose jobs run a script instead of lop.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -70,11 +71,11 @@ pub(crate) struct Site {
 impl Site {
     /// Returns a server with an empty folder of its own.
     pub(crate) fn new(allow_actions: bool) -> Site {
-        Site::with(TreeBuilder::new(), allow_actions)
+        Site::with(&TreeBuilder::new(), allow_actions)
     }
 
     /// Returns a server whose folder has the files of a tree.
-    pub(crate) fn with(tree: TreeBuilder, allow_actions: bool) -> Site {
+    pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> Site {
         let program = TREE.path().join("lop");
         let tree = tree.make_temp();
         let options = Options {
@@ -110,7 +111,8 @@ impl Site {
 
     /// Creates a file in the folder of the server.
     pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), content).expect("written");
+        let file = std::fs::File::create(self.path(name));
+        file.and_then(|mut file| file.write_all(content.as_ref())).expect("written");
     }
 
     /// Returns the content of a file in the folder of the server; empty if it does not exist.

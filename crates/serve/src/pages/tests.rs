@@ -283,7 +283,7 @@ fn quarantine(site: &Site) {
 
 fn site_with_run(allow_actions: bool) -> Site {
     let tree = TreeBuilder::new().file("a", "same!").file("b<i>", "same!").file("c", "other");
-    let site = Site::with(tree, allow_actions);
+    let site = Site::with(&tree, allow_actions);
     quarantine(&site);
     site
 }
