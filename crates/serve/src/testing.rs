@@ -60,7 +60,7 @@ static TREE: LazyLock<TempTree> =
     LazyLock::new(|| TreeBuilder::new().file("lop", PROGRAM).mode("lop", 0o755).make_temp());
 
 /// A server for one test.
-pub(crate) struct Site {
+pub(crate) struct TestServer {
     pub(crate) app: Arc<App>,
     router: Router,
     token: String,
@@ -68,14 +68,14 @@ pub(crate) struct Site {
     runtime: tokio::runtime::Runtime,
 }
 
-impl Site {
+impl TestServer {
     /// Returns a server with an empty folder of its own.
-    pub(crate) fn new(allow_actions: bool) -> Site {
-        Site::with(&TreeBuilder::new(), allow_actions)
+    pub(crate) fn new(allow_actions: bool) -> TestServer {
+        TestServer::with(&TreeBuilder::new(), allow_actions)
     }
 
     /// Returns a server whose folder has the files of a tree.
-    pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> Site {
+    pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> TestServer {
         let program = TREE.path().join("lop");
         let tree = tree.make_temp();
         let options = Options {
@@ -93,7 +93,7 @@ impl Site {
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("runtime");
-        Site { router: router(gate, Arc::clone(&app)), app, token, tree, runtime }
+        TestServer { router: router(gate, Arc::clone(&app)), app, token, tree, runtime }
     }
 
     /// Creates a catalog with one group of two files, which was scanned below `/pictures`. Call it before
