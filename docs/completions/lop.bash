@@ -73,6 +73,9 @@ _lop() {
             lop,separate)
                 cmd="lop__subcmd__separate"
                 ;;
+            lop,serve)
+                cmd="lop__subcmd__serve"
+                ;;
             lop,status)
                 cmd="lop__subcmd__status"
                 ;;
@@ -145,6 +148,9 @@ _lop() {
             lop__subcmd__help,separate)
                 cmd="lop__subcmd__help__subcmd__separate"
                 ;;
+            lop__subcmd__help,serve)
+                cmd="lop__subcmd__help__subcmd__serve"
+                ;;
             lop__subcmd__help,status)
                 cmd="lop__subcmd__help__subcmd__status"
                 ;;
@@ -200,7 +206,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -222,7 +228,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -259,7 +265,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -315,7 +321,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -330,7 +336,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__dedupe)
-            opts="-y -i -0 -q -v -h --all --by --apply --yes --interactive --keep --protect --min-size --system-dirs --report --files-from --null --distinct --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
+            opts="-y -i -0 -q -v -h --all --decided --by --apply --yes --interactive --keep --protect --min-size --system-dirs --report --files-from --null --distinct --save-plan --plan --preserve-dir-times --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -438,7 +444,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -494,7 +500,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -538,7 +544,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -575,7 +581,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -612,7 +618,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -627,7 +633,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help"
+            opts="scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -948,6 +954,20 @@ _lop() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        lop__subcmd__help__subcmd__serve)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         lop__subcmd__help__subcmd__status)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -1041,7 +1061,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1089,7 +1109,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1126,7 +1146,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1202,7 +1222,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1239,7 +1259,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1319,7 +1339,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1356,7 +1376,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1470,7 +1490,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1518,7 +1538,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1562,7 +1582,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1599,7 +1619,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1659,7 +1679,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1747,7 +1767,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1784,7 +1804,67 @@ _lop() {
                     return 0
                     ;;
                 --progress)
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
                     COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__serve)
+            opts="-q -v -h --listen --allow-actions --allow-host --tls --token-file --open --qr --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --listen)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --allow-host)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --token-file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --catalog)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1821,7 +1901,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1909,7 +1989,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -1946,7 +2026,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2002,7 +2082,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)
@@ -2039,7 +2119,7 @@ _lop() {
                     return 0
                     ;;
                 --progress)
-                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
                     return 0
                     ;;
                 --color)

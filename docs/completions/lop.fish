@@ -25,9 +25,10 @@ function __fish_lop_using_subcommand
 end
 
 complete -c lop -n "__fish_lop_needs_command" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_needs_command" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_needs_command" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_needs_command" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -51,6 +52,7 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "quarantine" -d 'List, resto
 complete -c lop -n "__fish_lop_needs_command" -f -a "mirror" -d 'Make one directory tree like another, including all hard links'
 complete -c lop -n "__fish_lop_needs_command" -f -a "purge" -d 'Remove directory trees for good, fast'
 complete -c lop -n "__fish_lop_needs_command" -f -a "sweep" -d 'Find junk by rules, and move it to quarantine or remove it'
+complete -c lop -n "__fish_lop_needs_command" -f -a "serve" -d 'Review duplicates in a browser, and act on them'
 complete -c lop -n "__fish_lop_needs_command" -f -a "status" -d 'Show what the catalog contains: paths, disks, runs'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
 complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget files that no longer exist'
@@ -78,9 +80,10 @@ cached\t'Files are already in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l threads -d 'Use N threads per disk [default: one per processor, more while they wait for storage]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l memory -d 'Use at most SIZE of memory [default: a quarter of the available memory]' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand scan" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -112,9 +115,10 @@ path\t'By the path of the first file'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l min-size -d 'Skip groups of files smaller than SIZE, such as 4096, 10k, 1.5GiB' -r
 complete -c lop -n "__fish_lop_using_subcommand report" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand report" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand report" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand report" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -125,9 +129,10 @@ complete -c lop -n "__fish_lop_using_subcommand report" -l json -d 'Print result
 complete -c lop -n "__fish_lop_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand file" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand file" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand file" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand file" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand file" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -139,9 +144,10 @@ complete -c lop -n "__fish_lop_using_subcommand ls" -l sort -d 'Order of the ent
 size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand ls" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand ls" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -160,9 +166,10 @@ size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l limit -d 'Print at most N files; 0 prints all, which is the default' -r
 complete -c lop -n "__fish_lop_using_subcommand dups" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand dups" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand dups" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -180,9 +187,10 @@ size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l limit -d 'Print at most N files; 0 prints all, which is the default' -r
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand uniques" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand uniques" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -202,9 +210,10 @@ size\t'Largest first'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l limit -d 'Print at most N files; 0 prints all, which is the default' -r
 complete -c lop -n "__fish_lop_using_subcommand contains" -l distinct -d 'Treat files below DIR, on a network, FUSE or overlay file system, as separate files' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand contains" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand contains" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -238,13 +247,15 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -l distinct -d 'Treat fi
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l save-plan -d 'Write the plan to FILE, one JSON object per line' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l plan -d 'Read the plan from FILE' -r -F
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand dedupe" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l all -d 'Act on all groups in the catalog'
+complete -c lop -n "__fish_lop_using_subcommand dedupe" -l decided -d 'Act on the groups that were decided in \'lop serve\''
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l apply -d 'Carry out the plan'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s y -l yes -d 'Do not ask before deleting many files'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s i -l interactive -d 'Choose interactively which files of each group to keep'
@@ -256,9 +267,10 @@ complete -c lop -n "__fish_lop_using_subcommand dedupe" -s v -l verbose -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand dedupe" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand separate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand separate" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand separate" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand separate" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -269,9 +281,10 @@ complete -c lop -n "__fish_lop_using_subcommand separate" -s v -l verbose -d 'Pr
 complete -c lop -n "__fish_lop_using_subcommand separate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand separate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand undo" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand undo" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand undo" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand undo" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -281,9 +294,10 @@ complete -c lop -n "__fish_lop_using_subcommand undo" -s v -l verbose -d 'Print 
 complete -c lop -n "__fish_lop_using_subcommand undo" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand undo" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand history" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand history" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand history" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand history" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -292,9 +306,10 @@ complete -c lop -n "__fish_lop_using_subcommand history" -s v -l verbose -d 'Pri
 complete -c lop -n "__fish_lop_using_subcommand history" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand history" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -308,9 +323,10 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and not __fish_seen_subcommand_from list restore purge help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -320,9 +336,10 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from restore" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -333,9 +350,10 @@ complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subc
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l older-than -d 'Remove files that have been in quarantine at least this long: 12h, 30d, 2w, 6mo, 1y' -r
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l dir -d 'Use the quarantines in DIR, or DIR itself, instead of the journals of the catalog' -r -f -a "(__fish_complete_directories)"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand quarantine; and __fish_seen_subcommand_from purge" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -360,9 +378,10 @@ ssd\t'SSD: read many files at once'
 cached\t'Files are already in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l threads -d 'Use N threads [default: one per processor, more while they wait for storage]' -r
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand mirror" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand mirror" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand mirror" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -394,9 +413,10 @@ ssd\t'SSD: read many files at once'
 cached\t'Files are already in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand purge" -l threads -d 'Use N threads [default: one per processor, more while they wait for storage]' -r
 complete -c lop -n "__fish_lop_using_subcommand purge" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand purge" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand purge" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand purge" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -428,9 +448,10 @@ ssd\t'SSD: read many files at once'
 cached\t'Files are already in the page cache'"
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l threads -d 'Use N threads [default: one per processor, more while they wait for storage]' -r
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand sweep" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand sweep" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -444,10 +465,30 @@ complete -c lop -n "__fish_lop_using_subcommand sweep" -s q -l quiet -d 'Suppres
 complete -c lop -n "__fish_lop_using_subcommand sweep" -s v -l verbose -d 'Print more than the first 20 problems, and what lop measured of each disk'
 complete -c lop -n "__fish_lop_using_subcommand sweep" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand sweep" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand status" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand status" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand serve" -l listen -d 'Listen on this address' -r
+complete -c lop -n "__fish_lop_using_subcommand serve" -l allow-host -d 'Accept requests for this host name, for example behind a proxy' -r
+complete -c lop -n "__fish_lop_using_subcommand serve" -l token-file -d 'Keep the token in FILE, so that the address stays the same' -r -F
+complete -c lop -n "__fish_lop_using_subcommand serve" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand serve" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'
+json\t'As JSON on standard error'"
+complete -c lop -n "__fish_lop_using_subcommand serve" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
+complete -c lop -n "__fish_lop_using_subcommand serve" -l allow-actions -d 'Allow runs that change files to be started from the browser'
+complete -c lop -n "__fish_lop_using_subcommand serve" -l tls -d 'Encrypt connections with a certificate that lop makes'
+complete -c lop -n "__fish_lop_using_subcommand serve" -l open -d 'Open the page in a browser on this machine'
+complete -c lop -n "__fish_lop_using_subcommand serve" -l qr -d 'Print the address as a QR code'
+complete -c lop -n "__fish_lop_using_subcommand serve" -s q -l quiet -d 'Suppress the summary and the progress line'
+complete -c lop -n "__fish_lop_using_subcommand serve" -s v -l verbose -d 'Print more than the first 20 problems, and what lop measured of each disk'
+complete -c lop -n "__fish_lop_using_subcommand serve" -l json -d 'Print results and errors as JSON'
+complete -c lop -n "__fish_lop_using_subcommand serve" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c lop -n "__fish_lop_using_subcommand status" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
+complete -c lop -n "__fish_lop_using_subcommand status" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
+always\t'Always'
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand status" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -456,9 +497,10 @@ complete -c lop -n "__fish_lop_using_subcommand status" -s v -l verbose -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand status" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand status" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand validate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand validate" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand validate" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand validate" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -467,9 +509,10 @@ complete -c lop -n "__fish_lop_using_subcommand validate" -s v -l verbose -d 'Pr
 complete -c lop -n "__fish_lop_using_subcommand validate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand validate" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand refresh" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand refresh" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -478,9 +521,10 @@ complete -c lop -n "__fish_lop_using_subcommand refresh" -s v -l verbose -d 'Pri
 complete -c lop -n "__fish_lop_using_subcommand refresh" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand refresh" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand forget" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand forget" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand forget" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand forget" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -490,9 +534,10 @@ complete -c lop -n "__fish_lop_using_subcommand forget" -s v -l verbose -d 'Prin
 complete -c lop -n "__fish_lop_using_subcommand forget" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand forget" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand man" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand man" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand man" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand man" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -502,9 +547,10 @@ complete -c lop -n "__fish_lop_using_subcommand man" -s v -l verbose -d 'Print m
 complete -c lop -n "__fish_lop_using_subcommand man" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand man" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand completions" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand completions" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand completions" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand completions" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -513,9 +559,10 @@ complete -c lop -n "__fish_lop_using_subcommand completions" -s v -l verbose -d 
 complete -c lop -n "__fish_lop_using_subcommand completions" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -524,9 +571,10 @@ complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s v -l verbose -
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand mirror-server" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
-complete -c lop -n "__fish_lop_using_subcommand generate" -l progress -d 'When to show progress: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
+complete -c lop -n "__fish_lop_using_subcommand generate" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
-never\t'Never'"
+never\t'Never'
+json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand generate" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
@@ -534,30 +582,31 @@ complete -c lop -n "__fish_lop_using_subcommand generate" -s q -l quiet -d 'Supp
 complete -c lop -n "__fish_lop_using_subcommand generate" -s v -l verbose -d 'Print more than the first 20 problems, and what lop measured of each disk'
 complete -c lop -n "__fish_lop_using_subcommand generate" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand generate" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "report" -d 'Show the groups of duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List a directory, with the duplicates of its files and the sizes of its directories'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Check whether everything in one directory is also in another'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "separate" -d 'Replace hard links with independent copies'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "undo" -d 'Restore what a run changed'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "history" -d 'List the runs that changed files, or the result of one run for each file'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "quarantine" -d 'List, restore or remove files in quarantine'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, including all hard links'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "sweep" -d 'Find junk by rules, and move it to quarantine or remove it'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "status" -d 'Show what the catalog contains: paths, disks, runs'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "refresh" -d 'Forget files that no longer exist'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "forget" -d 'Make the catalog forget files and directories'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "man" -d 'Show a man page'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "completions" -d 'Print the completion script for a shell'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "mirror-server" -d 'Run the remote end of a mirror; started by lop on the other host'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep status validate refresh forget man completions mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "scan" -d 'Find duplicates and remember them'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "report" -d 'Show the groups of duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "file" -d 'Show the duplicates of a file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "ls" -d 'List a directory, with the duplicates of its files and the sizes of its directories'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "dups" -d 'Show the files below a directory that have a duplicate anywhere'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "uniques" -d 'Show the files below a directory that have no copy outside it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "contains" -d 'Check whether everything in one directory is also in another'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "dedupe" -d 'Act on duplicates'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "separate" -d 'Replace hard links with independent copies'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "undo" -d 'Restore what a run changed'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "history" -d 'List the runs that changed files, or the result of one run for each file'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "quarantine" -d 'List, restore or remove files in quarantine'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "mirror" -d 'Make one directory tree like another, including all hard links'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "sweep" -d 'Find junk by rules, and move it to quarantine or remove it'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "serve" -d 'Review duplicates in a browser, and act on them'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "status" -d 'Show what the catalog contains: paths, disks, runs'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "refresh" -d 'Forget files that no longer exist'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "forget" -d 'Make the catalog forget files and directories'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "man" -d 'Show a man page'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "completions" -d 'Print the completion script for a shell'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "mirror-server" -d 'Run the remote end of a mirror; started by lop on the other host'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "generate" -d 'Print the generated man pages, completions and reference as one JSON object'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve status validate refresh forget man completions mirror-server generate help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "list" -d 'List the files in quarantine'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "restore" -d 'Restore files from quarantine'
 complete -c lop -n "__fish_lop_using_subcommand help; and __fish_seen_subcommand_from quarantine" -f -a "purge" -d 'Remove files from quarantine for good'

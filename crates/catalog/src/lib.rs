@@ -52,6 +52,7 @@ pub use matching::{RowMap, Suspect, TreeMatch};
 pub use open::{Catalog, Writer};
 pub use read::content_index::{ContentIndex, DigestedFile};
 pub use read::group_totals::GroupTotals;
+pub use read::history::History;
 pub use read::load::{Loaded, Rows, UnreliableFile};
 pub use read::lookup::{Entry, FileMatch, KnownFile};
 pub use read::overview::{Overview, ScannedRoot, Tally, VolumeSummary};

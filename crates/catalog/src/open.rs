@@ -142,6 +142,11 @@ impl Catalog {
         }
     }
 
+    /// Returns the path of the catalog.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens a database. With write access, `SQLite` rolls back the commit of a killed process.
     /// Without write access, it opens the database read-only.
     pub(crate) fn connect(path: &Path) -> Result<Catalog, Error> {

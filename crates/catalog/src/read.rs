@@ -1,11 +1,13 @@
 //! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`) and
-//! about the whole catalog (`overview`, `unreliable`, `space`, `sizes`). Also loads files as a tree (`load`).
+//! about the whole catalog (`overview`, `unreliable`, `space`, `sizes`, `history`). Also loads files
+//! as a tree (`load`).
 //!
 //! Answers describe what the catalog remembers. This module does not check whether the files are
 //! still unchanged.
 
 pub(crate) mod content_index;
 pub(crate) mod group_totals;
+pub(crate) mod history;
 pub(crate) mod load;
 pub(crate) mod lookup;
 pub(crate) mod overview;

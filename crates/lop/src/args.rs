@@ -14,6 +14,7 @@ mod purge;
 mod rules;
 mod scan;
 mod serve;
+mod space;
 mod storage;
 mod sweep;
 pub(crate) mod tips;
@@ -35,6 +36,7 @@ pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
 pub(crate) use serve::ServeArgs;
+pub(crate) use space::{SpaceArgs, SpaceOrder};
 pub(crate) use storage::StorageArgs;
 pub(crate) use sweep::SweepArgs;
 
@@ -166,6 +168,7 @@ pub(crate) enum Command {
     Report(ReportArgs),
     File(FileArgs),
     Ls(LsArgs),
+    Space(SpaceArgs),
     Dups(DupsArgs),
     Uniques(UniquesArgs),
     Contains(ContainsArgs),

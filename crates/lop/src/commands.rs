@@ -18,6 +18,7 @@ mod report;
 mod scan;
 mod separate;
 mod serve;
+mod space;
 mod status;
 mod sweep;
 mod undo;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Report(args) => report::run(&args, settings),
         Command::File(args) => file::run(&args, settings),
         Command::Ls(args) => ls::run(&args, settings),
+        Command::Space(args) => space::run(&args, settings),
         Command::Dups(args) => dups::run(&args, settings),
         Command::Uniques(args) => uniques::run(&args, settings),
         Command::Contains(args) => contains::run(&args, settings),

@@ -19,4 +19,5 @@ pub(crate) mod scan_summary;
 pub(crate) mod stats;
 pub(crate) mod stdout;
 pub(crate) mod stream;
+pub(crate) mod terminal;
 pub(crate) mod usage;

@@ -44,7 +44,7 @@ struct Term {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Condition {
     /// The state of the group's decision.
-    Is(Decided),
+    Is(DecisionState),
     /// The size of its files in bytes.
     Size(Bound),
     /// Number of its files.
@@ -65,7 +65,7 @@ enum Condition {
 
 /// The values of `is:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Decided {
+enum DecisionState {
     Undecided,
     Decided,
     Left,
@@ -77,7 +77,7 @@ enum Decided {
 pub struct FilterError {
     /// The term at fault as typed. If it is too long, its beginning.
     pub term: String,
-    /// What is wrong with it, and what is allowed.
+    /// The mistake, and the texts that are allowed.
     pub reason: String,
 }
 
@@ -104,22 +104,23 @@ impl Filter {
     }
 }
 
-impl Decided {
-    const ALL: [Decided; 3] = [Decided::Undecided, Decided::Decided, Decided::Left];
+impl DecisionState {
+    const ALL: [DecisionState; 3] =
+        [DecisionState::Undecided, DecisionState::Decided, DecisionState::Left];
 
     fn word(self) -> &'static str {
         match self {
-            Decided::Undecided => "undecided",
-            Decided::Decided => "decided",
-            Decided::Left => "left",
+            DecisionState::Undecided => "undecided",
+            DecisionState::Decided => "decided",
+            DecisionState::Left => "left",
         }
     }
 
     fn holds(self, status: Status) -> bool {
         match self {
-            Decided::Undecided => matches!(status, Status::Undecided | Status::Void),
-            Decided::Decided => status == Status::Decided,
-            Decided::Left => status == Status::Left,
+            DecisionState::Undecided => matches!(status, Status::Undecided | Status::Void),
+            DecisionState::Decided => status == Status::Decided,
+            DecisionState::Left => status == Status::Left,
         }
     }
 }

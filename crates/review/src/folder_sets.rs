@@ -98,7 +98,9 @@ impl FolderSets {
             first += row.groups;
             ordered.push(Row { folders: std::mem::take(&mut row.folders), ..*row });
         }
-        set_of.iter_mut().for_each(|set| *set = renumbered[*set as usize]);
+        for set in &mut set_of {
+            *set = renumbered[*set as usize];
+        }
         let mut next: Vec<u32> = ordered.iter().map(|row| row.first).collect();
         let mut groups = vec![0; set_of.len()];
         for (at, &set) in (0u32..).zip(&set_of) {
@@ -147,6 +149,27 @@ impl FolderSets {
     pub fn groups_of(&self, set: u32) -> &[u32] {
         let Row { first, groups, .. } = self.sets[set as usize];
         &self.groups[first as usize..][..groups as usize]
+    }
+
+    /// Returns the folder of each member of a group, as its position in [`FolderSet::folders`].
+    /// `index` must be the index that the sets were made of.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the group is not in the index.
+    pub fn folders_of(&self, index: &Index, at: u32) -> Vec<u32> {
+        let path = |number| index.tree().absolute_dir_path(DirId(number));
+        let folder_of = folders(index, at);
+        let mut sorted: Vec<(Vec<u8>, u32)> =
+            folder_of.folders().into_iter().map(|number| (path(number), number)).collect();
+        sorted.sort();
+        let positions: HashMap<u32, u32> =
+            sorted.into_iter().map(|(_, number)| number).zip(0..).collect();
+        let of_member = index.records(at).map(|record| {
+            let number = folder_of.get(index.dirs.number(record.dir));
+            positions.get(&number).copied().unwrap_or(0)
+        });
+        of_member.collect()
     }
 
     /// Returns the set of a group.

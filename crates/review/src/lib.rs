@@ -18,12 +18,14 @@
 //! | `settle`      | which files of a group stay                                                |
 //! | `settled`     | the states of all groups                                                   |
 //! | `view`        | the groups that match a filter, in order, and their totals                 |
+//! | `preview`     | what a decision would do, before it is recorded                            |
 //! | `review`      | all of these together                                                      |
 
 mod decisions;
 mod filter;
 mod folder_sets;
 mod index;
+mod preview;
 mod review;
 mod settle;
 mod settled;
@@ -35,6 +37,7 @@ pub use decisions::Decisions;
 pub use filter::{Filter, FilterError, MAX_LENGTH, MAX_TERMS};
 pub use folder_sets::{Folder, FolderSet, FolderSets};
 pub use index::{Condition, Group, Index, Member};
+pub use preview::Preview;
 pub use review::{DecideError, Review};
 pub use settle::{Fate, Settlement, Void, Why, settle};
 pub use settled::Settled;

@@ -9,7 +9,7 @@ use crate::decisions::{Decisions, filter, rules};
 use crate::filter::Filter;
 use crate::folder_sets::FolderSets;
 use crate::index::Index;
-use crate::settle::{Settlement, settle};
+use crate::settle::{Settlement, follow};
 use crate::settled::Settled;
 use crate::view::{Sort, View};
 
@@ -80,7 +80,10 @@ impl Review {
     ///
     /// Panics if the group is not in the index.
     pub fn settlement(&self, at: u32) -> Settlement {
-        settle(&self.index, &self.decisions, at)
+        let decision = self.settled.by(at).and_then(|by| self.decisions.get(by));
+        decision.map_or(Settlement::Undecided, |decision| {
+            follow(&self.index, &self.decisions, decision, at)
+        })
     }
 
     /// Returns the scope of a decision about one group. Returns `None` if the digest of the group is
@@ -124,8 +127,8 @@ impl Review {
     ) -> Result<i64, DecideError> {
         let scope = canonical(scope).map_err(DecideError::Invalid)?;
         check(&choice).map_err(DecideError::Invalid)?;
-        let decision = decider.decide(&scope, &choice, made_ms)?;
-        let id = decision.id;
+        let decision = decider.decide(scope, choice, made_ms)?;
+        let (id, scope) = (decision.id, decision.scope.clone());
         self.decisions.add(decision);
         self.settled.update(&self.index, &self.sets, &self.decisions, &scope);
         Ok(id)
@@ -169,7 +172,7 @@ impl Review {
 }
 
 /// Checks a scope and brings it into the form in which equal scopes are equal.
-fn canonical(scope: Scope) -> Result<Scope, String> {
+pub(crate) fn canonical(scope: Scope) -> Result<Scope, String> {
     match scope {
         Scope::Group(_) => Ok(scope),
         Scope::Folders(mut paths) => {
@@ -182,7 +185,7 @@ fn canonical(scope: Scope) -> Result<Scope, String> {
     }
 }
 
-fn check(choice: &Choice) -> Result<(), String> {
+pub(crate) fn check(choice: &Choice) -> Result<(), String> {
     match choice {
         Choice::Leave => Ok(()),
         Choice::Rules(texts) if texts.is_empty() => Ok(()),

@@ -242,21 +242,19 @@ fn choose_one(
     }
     let names: Vec<Vec<&[u8]>> =
         sound.iter().map(|&file| paths[file].iter().map(Vec::as_slice).collect()).collect();
-    let candidate = |(&file, paths): (&usize, &'_ Vec<&'_ [u8]>)| {
-        let id = files.first_name(file);
-        let device = tree.device_of(tree.file(id).dir);
-        (id, device.number, device.volume.is_local(device.number), paths.len())
-    };
-    let facts: Vec<_> = sound.iter().zip(&names).map(candidate).collect();
-    let candidates: Vec<Candidate<'_>> = facts
+    let candidates: Vec<Candidate<'_>> = sound
         .iter()
         .zip(&names)
-        .map(|(&(id, device, is_local, _), paths)| Candidate {
-            paths,
-            mtime_ns: tree.file(id).mtime_ns,
-            device,
-            is_local,
-            root: usize::MAX,
+        .map(|(&file, paths)| {
+            let record = tree.file(files.first_name(file));
+            let device = tree.device_of(record.dir);
+            Candidate {
+                paths,
+                mtime_ns: record.mtime_ns,
+                device: device.number,
+                is_local: device.volume.is_local(device.number),
+                root: usize::MAX,
+            }
         })
         .collect();
     let (at, rule) = choose(&candidates, decisions.rules(id).unwrap_or_default());

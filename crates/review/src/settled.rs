@@ -172,7 +172,7 @@ impl Settled {
 
 /// Returns the bytes that removing some files of a group frees, given the bytes that keeping only
 /// one of its files would free, and the number of its files.
-fn share((reclaimable, files): (u64, u32), removes: u32) -> u64 {
+pub(crate) fn share((reclaimable, files): (u64, u32), removes: u32) -> u64 {
     let most = files.saturating_sub(1);
     if removes >= most {
         return if removes == 0 { 0 } else { reclaimable };

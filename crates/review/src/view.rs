@@ -81,9 +81,9 @@ impl Sort {
         let times = |at| index.records(at).map(|record| record.mtime_ns);
         match self {
             Sort::Reclaimable => {}
-            Sort::Size => order.sort_by_key(|&at| Reverse(index.size(at))),
+            Sort::Size => order.sort_by_cached_key(|&at| Reverse(index.size(at))),
             Sort::Copies => order.sort_by_key(|&at| Reverse(index.gain(at).1)),
-            Sort::Path => order.sort_by_key(|&at| {
+            Sort::Path => order.sort_by_cached_key(|&at| {
                 let first = index.files(at)[0];
                 (index.dirs.rank(index.tree().file(first).dir), first)
             }),

@@ -1,18 +1,30 @@
 //! What all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
+pub(crate) mod folders;
+pub(crate) mod listings;
+pub(crate) mod reviews;
+pub(crate) mod spaces;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use catalog::{Catalog, Decider};
+use review::Review;
 
 use self::door::CatalogDoor;
+use self::folders::{Folders, Progress};
+use self::reviews::{Loaded, Reviews};
+use self::spaces::{Sizes, Spaces};
 
 use crate::error::PageError;
-use crate::jobs::Jobs;
+use crate::jobs::{JobId, Jobs};
 use crate::pages::{Plans, Streams, Summaries};
 use crate::server::Options;
+
+/// Time after which data that no page has used is dropped from memory.
+const IDLE: Duration = Duration::from_secs(5 * 60);
 
 /// The shared state of a server.
 #[derive(Debug)]
@@ -27,14 +39,30 @@ pub(crate) struct App {
     /// The summary of the catalog, until the catalog changes.
     pub(crate) summaries: Summaries,
     door: CatalogDoor,
+    reviews: Reviews,
+    spaces: Spaces,
+    /// The comparison of folders, until the catalog changes.
+    folders: Folders,
 }
 
 impl App {
     pub(crate) fn new(options: Options, csrf: String) -> App {
         let jobs = Jobs::new(options.program.clone(), options.catalog.clone());
         let (plans, streams) = (Plans::default(), Streams::default());
+        let (spaces, folders) = (Spaces::default(), Folders::default());
         let door = CatalogDoor::new(&options.catalog);
-        App { options, csrf, jobs, plans, streams, summaries: Summaries::default(), door }
+        App {
+            options,
+            csrf,
+            jobs,
+            plans,
+            streams,
+            summaries: Summaries::default(),
+            door,
+            reviews: Reviews::new(),
+            spaces,
+            folders,
+        }
     }
 
     /// Returns the secret that pages send with every change.
@@ -79,6 +107,84 @@ impl App {
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn catalog_version(&self) -> Result<u64, PageError> {
         self.door.version()
+    }
+
+    /// Returns why the catalog cannot be used. Does not wait for queries of other pages.
+    pub(crate) fn catalog_problem(&self) -> Option<PageError> {
+        self.door.version_if_free().err()
+    }
+
+    /// Calls `work` with the groups and decisions. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be loaded or `work` fails.
+    pub(crate) fn review<T>(
+        &self,
+        work: impl FnOnce(Loaded<'_>) -> Result<T, PageError>,
+    ) -> Result<T, PageError> {
+        self.reviews.read(&self.door, work)
+    }
+
+    /// Calls `work` to change decisions about groups that have the numbers of `revision`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `revision` is not the current one or `work` fails.
+    pub(crate) fn change(
+        &self,
+        revision: u64,
+        work: impl FnOnce(&mut Review, &Decider) -> Result<(), PageError>,
+    ) -> Result<(), PageError> {
+        self.reviews.change(&self.door, revision, work)
+    }
+
+    /// Loads the groups before a page asks for them. A catalog that cannot be loaded is reported by
+    /// the page.
+    pub(crate) fn load_ahead(&self) {
+        drop(self.review(|_| Ok(())));
+    }
+
+    /// Returns the sizes of all directories. Loading them may take seconds, so call this in
+    /// [`App::blocking`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn sizes(&self) -> Result<Arc<Sizes>, PageError> {
+        self.spaces.get(self.catalog_version()?, || self.with_catalog(Sizes::load))
+    }
+
+    /// Returns the folders that have something in common, if they are known.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn related_folders(&self) -> Result<Progress, PageError> {
+        Ok(self.folders.progress(&self.jobs, self.catalog_version()?))
+    }
+
+    /// Starts to find the folders that have something in common.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read, if another job must end first, or if the job cannot be
+    /// started.
+    pub(crate) fn compare_folders(&self) -> Result<JobId, PageError> {
+        self.folders.start(&self.jobs, self.catalog_version()?)
+    }
+
+    /// Frees memory that idle servers do not need.
+    pub(crate) fn tidy_up(&self) {
+        self.spaces.drop_if_idle(IDLE);
+        self.reviews.drop_if_idle(IDLE);
+    }
+
+    /// Drops the groups, as if no page had needed them for a while.
+    #[cfg(test)]
+    pub(crate) fn drop_groups(&self) {
+        self.reviews.drop_if_idle(Duration::ZERO);
     }
 
     /// Returns the folder with the journals of runs.

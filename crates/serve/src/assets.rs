@@ -11,16 +11,22 @@ use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 11] = [
+const ASSETS: [(&str, &str, &[u8]); 17] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
+    ("folder-sets.js", "text/javascript; charset=utf-8", include_bytes!("assets/folder-sets.js")),
+    ("groups.js", "text/javascript; charset=utf-8", include_bytes!("assets/groups.js")),
     ("http.js", "text/javascript; charset=utf-8", include_bytes!("assets/http.js")),
     ("keys.js", "text/javascript; charset=utf-8", include_bytes!("assets/keys.js")),
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
+    ("review.js", "text/javascript; charset=utf-8", include_bytes!("assets/review.js")),
+    ("rules.js", "text/javascript; charset=utf-8", include_bytes!("assets/rules.js")),
     ("jobs.js", "text/javascript; charset=utf-8", include_bytes!("assets/jobs.js")),
     ("plan.js", "text/javascript; charset=utf-8", include_bytes!("assets/plan.js")),
     ("runs.js", "text/javascript; charset=utf-8", include_bytes!("assets/runs.js")),
     ("start.js", "text/javascript; charset=utf-8", include_bytes!("assets/start.js")),
+    ("space.js", "text/javascript; charset=utf-8", include_bytes!("assets/space.js")),
+    ("folders.js", "text/javascript; charset=utf-8", include_bytes!("assets/folders.js")),
     ("times.js", "text/javascript; charset=utf-8", include_bytes!("assets/times.js")),
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];
@@ -49,4 +55,11 @@ pub(crate) async fn get(Path((_version, name)): Path<(String, String)>) -> Respo
         }
         None => StatusCode::NOT_FOUND.into_response(),
     }
+}
+
+/// Returns the size of some assets in bytes.
+#[cfg(test)]
+pub(crate) fn size(names: &[&str]) -> usize {
+    let named = ASSETS.iter().filter(|(name, ..)| names.contains(name));
+    named.map(|(_, _, bytes)| bytes.len()).sum()
 }

@@ -88,8 +88,23 @@ impl PageError {
         PageError { status: StatusCode::INTERNAL_SERVER_ERROR, text, advice: "" }
     }
 
+    /// Adds what the user can do.
+    pub(crate) fn with_advice(self, advice: &'static str) -> PageError {
+        PageError { advice, ..self }
+    }
+
+    /// Returns what happened, without a full stop.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what the user can do. May be empty.
+    pub(crate) fn advice(&self) -> &'static str {
+        self.advice
+    }
+
     /// Returns the reason and the advice, for a page that shows more than the error.
-    pub(crate) fn text(&self) -> Markup {
+    pub(crate) fn markup(&self) -> Markup {
         html! {
             p { (self.text) }
             @if !self.advice.is_empty() { p { (self.advice) } }

@@ -144,8 +144,10 @@ impl Gate {
     }
 
     fn redirect(&self, to: &str) -> Response {
+        let secure = if self.is_encrypted { "; Secure" } else { "" };
+        let session = self.session.digits();
         let cookie =
-            format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.session.digits());
+            format!("{}={session}; Path=/; HttpOnly; SameSite=Strict{secure}", self.cookie);
         (StatusCode::SEE_OTHER, [(LOCATION, to.to_owned()), (SET_COOKIE, cookie)]).into_response()
     }
 }

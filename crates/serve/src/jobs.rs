@@ -37,9 +37,9 @@ use tokio::sync::watch;
 use self::shared::Shared;
 use self::table::Table;
 
-pub use job::{Job, JobError, JobId, JobProgress};
+pub use job::{Job, JobError, JobProgress};
 pub use output::{Output, OutputReader};
-pub use spec::{Action, JobKind, JobSpec};
+pub use spec::{Action, JobId, JobKind, JobSpec};
 pub use table::StartError;
 
 /// How long [`Jobs::shutdown`] waits for running jobs.

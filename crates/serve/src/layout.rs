@@ -87,28 +87,40 @@ fn head(title: &str, app: Option<&App>) -> Markup {
 /// characters that change the direction of text are shown as escapes in `<span class=esc>`.
 pub(crate) fn name(bytes: &[u8]) -> Markup {
     let mut out = String::with_capacity(bytes.len());
+    escape_into(&mut out, bytes, |_| false);
+    html! { bdi { (PreEscaped(out)) } }
+}
+
+/// Appends text as [`name`] shows it, but without an element around it. `keeps` returns true for
+/// confusing characters that are shown as they are.
+pub(crate) fn escape_into(out: &mut String, bytes: &[u8], keeps: impl Fn(char) -> bool) {
+    let mut is_escape = false;
+    let mut span = |out: &mut String, wanted: bool| {
+        if wanted != is_escape {
+            out.push_str(if wanted { "<span class=\"esc\">" } else { "</span>" });
+            is_escape = wanted;
+        }
+    };
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
+            let is_confusing = is_confusing(letter) && !keeps(letter);
+            span(out, is_confusing);
             match letter {
+                letter if is_confusing => out.extend(letter.escape_default()),
                 '<' => out.push_str("&lt;"),
                 '>' => out.push_str("&gt;"),
                 '&' => out.push_str("&amp;"),
                 '"' => out.push_str("&quot;"),
                 '\'' => out.push_str("&#39;"),
-                letter if is_confusing(letter) => {
-                    out.push_str(&format!(
-                        "<span class=\"esc\">{}</span>",
-                        letter.escape_default()
-                    ));
-                }
                 letter => out.push(letter),
             }
         }
         for byte in chunk.invalid() {
-            out.push_str(&format!("<span class=\"esc\">\\x{byte:02x}</span>"));
+            span(out, true);
+            out.push_str(&format!("\\x{byte:02x}"));
         }
     }
-    html! { bdi { (PreEscaped(out)) } }
+    span(out, false);
 }
 
 /// Returns a path whose directory is shortened if there is too little room, so that the name stays visible.
@@ -124,9 +136,9 @@ pub(crate) fn plain_name(bytes: &[u8]) -> String {
     for chunk in bytes.utf8_chunks() {
         for letter in chunk.valid().chars() {
             if is_confusing(letter) {
-                out.extend(letter.escape_default())
+                out.extend(letter.escape_default());
             } else {
-                out.push(letter)
+                out.push(letter);
             }
         }
         chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
@@ -135,7 +147,7 @@ pub(crate) fn plain_name(bytes: &[u8]) -> String {
 }
 
 /// Returns whether a character is invisible, breaks lines or changes the direction of text.
-fn is_confusing(letter: char) -> bool {
+pub(crate) fn is_confusing(letter: char) -> bool {
     letter.is_control()
         || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
@@ -155,7 +167,7 @@ mod tests {
         assert_eq!(plain_name(b"a\n\xff\xe2\x80\xaegpj.exe"), "a\\n\\xff\\u{202e}gpj.exe");
         assert_eq!(
             name(b"\xff\x1b").into_string(),
-            "<bdi><span class=\"esc\">\\xff</span><span class=\"esc\">\\u{1b}</span></bdi>"
+            "<bdi><span class=\"esc\">\\xff\\u{1b}</span></bdi>"
         );
         assert_eq!(plain_name("Größe 日本".as_bytes()), "Größe 日本");
     }

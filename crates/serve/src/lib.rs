@@ -8,6 +8,7 @@
 //! | Module | Contents |
 //! |---|---|
 //! | `server` | the socket, connections and their limits |
+//! | `stall` | ends connections to clients that stop reading |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
 //! | `api` | JSON requests and answers of scripts |
 //! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
@@ -38,6 +39,7 @@ mod pages;
 mod private_file;
 mod quantity;
 mod server;
+mod stall;
 #[cfg(test)]
 mod testing;
 mod tls;

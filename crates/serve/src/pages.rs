@@ -1,9 +1,22 @@
 //! The pages, one module each, and their routes.
 
+mod decide;
+mod dialogs;
+pub(crate) mod file;
+#[cfg(test)]
+mod fixture;
+mod folders;
+mod groups;
+mod groups_link;
 mod jobs;
 mod plan;
 mod quarantine;
+mod review_parts;
+#[cfg(test)]
+mod review_tests;
 mod runs;
+mod same_folders;
+mod space;
 mod start;
 
 use std::sync::Arc;
@@ -22,6 +35,13 @@ use crate::error::PageError;
 pub(crate) fn routes() -> Router<Arc<App>> {
     Router::new()
         .route("/assets/{version}/{name}", get(assets::get))
+        .merge(file::routes())
+        .merge(folders::routes())
+        .merge(space::routes())
+        .merge(decide::routes())
+        .merge(dialogs::routes())
+        .merge(groups::routes())
+        .merge(same_folders::routes())
         .merge(start::routes())
         .merge(jobs::routes())
         .merge(plan::routes())

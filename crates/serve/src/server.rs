@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::error::Error;
 use crate::gate::{Gate, Hosts, Secret, pass};
 use crate::pages;
+use crate::stall::StallGuard;
 use crate::tls::Tls;
 
 /// Maximum number of open connections, if the process may have enough descriptors. A browser opens six, and
@@ -34,6 +35,9 @@ const MAX_CONNECTIONS: usize = 1024;
 /// connection stays open.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// Time after which a client that takes no bytes of a response is dropped.
+const STALL_TIMEOUT: Duration = Duration::from_secs(60);
+
 /// Maximum size of the head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 
@@ -43,6 +47,9 @@ const BLOCKING_THREADS: usize = 8;
 
 /// Delay before the next connection is accepted after one could not be.
 const ACCEPT_DELAY: Duration = Duration::from_millis(50);
+
+/// Interval at which the server frees memory that it does not need.
+const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time that open requests have to finish when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
@@ -147,6 +154,7 @@ impl Server {
         let router = router(gate, Arc::clone(&app));
         let served = runtime.block_on(async {
             let listener = TokioListener::from_std(listener)?;
+            tokio::spawn(look_after(Arc::clone(&app)));
             tokio::select! {
                 never = accept(&listener, router, tls.map(|tls| tls.acceptor)) => never,
                 () = stop.0.notified() => Ok(()),
@@ -161,6 +169,16 @@ impl Server {
 /// Returns all routes, behind the gate.
 pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
     pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
+}
+
+/// Loads the groups when the server starts, and drops them when they are not needed.
+async fn look_after(app: Arc<App>) {
+    let load = Arc::clone(&app);
+    let _loaded = tokio::task::spawn_blocking(move || load.load_ahead()).await;
+    loop {
+        tokio::time::sleep(TIDY_INTERVAL).await;
+        app.tidy_up();
+    }
 }
 
 async fn accept(
@@ -200,5 +218,6 @@ async fn serve_connection(
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
     // An error means that the client went away or does not speak HTTP. Both concern only the client.
-    let _ended = http.serve_connection(TokioIo::new(socket), service).await;
+    let socket = TokioIo::new(StallGuard::new(socket, STALL_TIMEOUT));
+    let _ended = http.serve_connection(socket, service).await;
 }

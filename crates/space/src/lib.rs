@@ -1,1 +1,39 @@
-//! Sums what the files in each directory occupy, what could be reclaimed there, and how much they have grown.
+//! Sums what the files in each directory occupy, what could be reclaimed there, and how much they
+//! have grown.
+//!
+//! [`Space::load`] answers from the catalog and does not access the remembered files. Callers find
+//! a directory by its path, list its subdirectories in some order, and get the [`Totals`] of each.
+//! [`Space::compare_scans`] adds the growth since an earlier scan, from the records that [`encode`]
+//! made for the catalog. [`squarify`] lays out a treemap of any sizes. This crate neither prints nor
+//! decides what is worth showing.
+//!
+//! | Module    | What it does                                                          |
+//! |-----------|-----------------------------------------------------------------------|
+//! | `space`   | the directories and their totals                                      |
+//! | `load`    | reads a catalog with several threads                                  |
+//! | `build`   | computes the totals from the rows of a catalog                        |
+//! | `shape`   | directories in preorder                                               |
+//! | `files`   | files with several names                                              |
+//! | `copies`  | the disk space that removing copies would free                        |
+//! | `record`  | what a scan found, in a compact form                                  |
+//! | `growth`  | compares two records                                                  |
+//! | `history` | chooses the scans to compare                                          |
+//! | `treemap` | divides a rectangle in proportion to sizes                            |
+//! | `numbers` | maps row ids to consecutive numbers                                   |
+
+mod build;
+mod copies;
+mod files;
+mod growth;
+mod history;
+mod load;
+mod numbers;
+mod record;
+mod shape;
+mod space;
+mod treemap;
+
+pub use history::Compared;
+pub use record::{Malformed, Record, RecordedDir, decode, encode};
+pub use space::{By, DirId, Space, TOP, Totals};
+pub use treemap::{Rect, squarify};

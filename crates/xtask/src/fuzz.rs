@@ -11,7 +11,7 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-cov
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1 --cfg fuzzing";
 
-const TARGETS: [&str; 7] = [
+const TARGETS: [&str; 8] = [
     "messages",
     "sender",
     "receiver",
@@ -19,6 +19,7 @@ const TARGETS: [&str; 7] = [
     "rules_winapp2",
     "rules_cleanerml",
     "rules_tmpfiles",
+    "filter",
 ];
 
 /// The largest conversation in bytes, and the limits of one run in seconds and MiB.

@@ -37,7 +37,7 @@ impl Decider {
     /// # Errors
     ///
     /// Fails if the catalog cannot be written. It is then unchanged.
-    pub fn decide(&self, scope: &Scope, choice: &Choice, made_ms: i64) -> Result<Decision, Error> {
+    pub fn decide(&self, scope: Scope, choice: Choice, made_ms: i64) -> Result<Decision, Error> {
         let Decider(Catalog { db, path }) = self;
         let (scope_word, subject) = scope.columns();
         let (choice_word, value) = choice.columns();
@@ -48,7 +48,7 @@ impl Decider {
             db.execute(sql, row).at(path)?;
             Ok::<_, Error>(db.last_insert_rowid())
         })?;
-        Ok(Decision { id, made_ms, scope: scope.clone(), choice: choice.clone() })
+        Ok(Decision { id, made_ms, scope, choice })
     }
 
     /// Removes a decision. Returns whether there was one with this number.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::SystemTime;
 
-use catalog::{CopyCount, ScanRecord, TreeMatch, Writer};
+use catalog::{CopyCount, ScanRecord, ScanSizes, TreeMatch, Writer};
 use dupes::{Found, Group, InlineHeadReader};
 use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
@@ -205,9 +205,17 @@ fn commit(
         content.map(|content| CopyCount { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    writer.commit(tree, recall, copies, &problems, record, &[]).map_err(|error| {
+    writer.commit(tree, recall, copies, &problems, record, &sizes(tree)).map_err(|error| {
         CommandError::from(error).hint("the catalog is as it was before this scan")
     })
+}
+
+/// Returns the sizes of the directories below each root, so that later scans can be compared with this one.
+fn sizes(tree: &Tree) -> Vec<ScanSizes> {
+    let roots = tree.roots().iter().filter(|root| root.whole);
+    roots
+        .map(|root| ScanSizes { root: root.absolute.clone(), data: space::encode(tree, root) })
+        .collect()
 }
 
 /// Returns a time in milliseconds since the epoch, or 0 for earlier times.

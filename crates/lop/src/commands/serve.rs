@@ -69,7 +69,10 @@ fn announce(
             writeln!(out, "{url}")?;
             if args.qr {
                 let code = QrCode::new(url).map_err(std::io::Error::other)?;
-                writeln!(out, "{}", code.render::<Dense1x2>().build())?;
+                // Scanners want dark modules on a light ground, and most terminals are dark.
+                let mut image = code.render::<Dense1x2>();
+                image.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark);
+                writeln!(out, "{}", image.build())?;
             }
         }
         out.flush()

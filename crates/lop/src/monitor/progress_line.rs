@@ -10,10 +10,8 @@ use std::time::{Duration, Instant};
 
 use runtime::{Progress, Stage};
 
+use crate::output::terminal::columns;
 use crate::quantity::{clock, count, size};
-
-/// Width that is assumed if the terminal does not report one.
-const DEFAULT_COLUMNS: usize = 80;
 
 /// Period over which a rate is averaged. It is long enough for a steady figure and short enough to reflect changes in
 /// the speed of the disk.
@@ -89,7 +87,7 @@ impl ProgressLine {
 
     /// Returns the current line, no wider than the terminal.
     pub(crate) fn text(&mut self, progress: &Progress, at: Instant) -> String {
-        self.text_within(progress, at, columns().saturating_sub(1))
+        self.text_within(progress, at, columns(Some(std::io::stderr())).saturating_sub(1))
     }
 
     /// Returns the current line without a limit on its width.
@@ -260,14 +258,6 @@ fn weight(files: u64, bytes: u64) -> u64 {
     // Number of bytes that can be read in the time it takes to open a file.
     const FILE_COST_BYTES: u64 = 64 << 10;
     files.saturating_mul(FILE_COST_BYTES).saturating_add(bytes)
-}
-
-fn columns() -> usize {
-    rustix::termios::tcgetwinsize(std::io::stderr())
-        .map(|size| usize::from(size.ws_col))
-        .ok()
-        .filter(|&columns| columns > 0)
-        .unwrap_or(DEFAULT_COLUMNS)
 }
 
 #[cfg(test)]

@@ -30,8 +30,8 @@ const RARE: &[&str] = &[
     "seconds_left",
 ];
 
-/// Commands that do not print JSON.
-const WITHOUT: &[&str] = &["completions", "man"];
+/// Commands that do not print JSON, and a server, which does not end by itself.
+const WITHOUT: &[&str] = &["completions", "man", "serve"];
 
 /// The keys of all documents, and the commands that printed them.
 #[derive(Default)]
@@ -141,7 +141,7 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["report"]);
     seen.run(lop, &["report", "--format", "csv"]);
     seen.run(lop, &["report", "--dirs"]);
-    for command in ["dups", "uniques", "ls"] {
+    for command in ["dups", "uniques", "ls", "space"] {
         seen.run(lop, &[command, "t"]);
     }
     seen.run(lop, &["contains", "t/a", "t/b"]);

@@ -62,6 +62,7 @@ mod roots;
 mod selection;
 mod serving;
 mod skipped_stays;
+mod space;
 mod status;
 mod streams;
 mod sweep;

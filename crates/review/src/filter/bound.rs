@@ -28,11 +28,16 @@ impl Bound {
                 }
             };
         }
-        let signs: [(&str, fn(u64) -> Bound); 5] =
-            [(">=", AtLeast), ("<=", AtMost), (">", Above), ("<", Below), ("=", Exactly)];
-        let signed = signs.iter().find_map(|(sign, of)| Some((text.strip_prefix(sign)?, *of)));
-        let (digits, of) = signed.unwrap_or((text, Exactly));
-        number(digits).map(of)
+        let signs = [">=", "<=", ">", "<", "="];
+        let sign = signs.into_iter().find(|sign| text.starts_with(sign)).unwrap_or_default();
+        let number = number(&text[sign.len()..])?;
+        Some(match sign {
+            ">=" => AtLeast(number),
+            "<=" => AtMost(number),
+            ">" => Above(number),
+            "<" => Below(number),
+            _ => Exactly(number),
+        })
     }
 
     pub(super) fn holds(self, value: u64) -> bool {

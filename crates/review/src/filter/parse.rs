@@ -3,7 +3,7 @@
 use crate::filter::bound::{self, Bound};
 use crate::filter::test::{compile_name, compile_path};
 use crate::filter::types::Type;
-use crate::filter::{Condition, Decided, Filter, FilterError, MAX_LENGTH, MAX_TERMS, Term};
+use crate::filter::{Condition, DecisionState, Filter, FilterError, MAX_LENGTH, MAX_TERMS, Term};
 
 /// Maximum number of braces that may be open at once in a pattern.
 const MAX_BRACES: usize = 8;
@@ -149,7 +149,7 @@ fn condition(token: &Token) -> Result<Condition, FilterError> {
             .map(Condition::Copies)
             .ok_or_else(|| none("copies: takes a comparison or a range, as in copies:>2 or copies:2..5")),
         "is" => {
-            let found = Decided::ALL.into_iter().find(|is| is.word().eq_ignore_ascii_case(value));
+            let found = DecisionState::ALL.into_iter().find(|is| is.word().eq_ignore_ascii_case(value));
             found
                 .map(Condition::Is)
                 .ok_or_else(|| none("is: takes undecided, decided or left"))

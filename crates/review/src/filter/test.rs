@@ -42,7 +42,7 @@ pub(super) enum FileTest<'a> {
     Age(Bound),
     Type(&'a [Type], Table),
     Ext(&'a [String]),
-    Name(GlobSet),
+    Name(GlobSet, Option<Needle>),
     Path(PathTest),
     Word(WordTest),
 }
@@ -51,6 +51,8 @@ pub(super) enum FileTest<'a> {
 #[derive(Debug)]
 pub(super) struct PathTest {
     glob: GlobSet,
+    /// A word that the names of all matching files contain.
+    needed: Option<Needle>,
     dirs_only: bool,
 }
 
@@ -71,9 +73,12 @@ impl<'a> FileTest<'a> {
             Condition::Type(types) => FileTest::Type(types, Table::new()),
             Condition::Ext(extensions) => FileTest::Ext(extensions),
             // The parser has compiled all patterns before.
-            Condition::Name(pattern) => FileTest::Name(compile_name(pattern).unwrap_or_default()),
+            Condition::Name(pattern) => {
+                FileTest::Name(compile_name(pattern).unwrap_or_default(), needed_in_name(pattern))
+            }
             Condition::Path(pattern) => FileTest::Path(PathTest {
                 glob: compile_path(pattern).unwrap_or_default(),
+                needed: needed_in_name(pattern),
                 dirs_only: pattern.ends_with('/'),
             }),
             Condition::Word(word) => FileTest::Word(WordTest::new(word.as_bytes())),
@@ -109,7 +114,10 @@ impl<'a> FileTest<'a> {
             (_, FileTest::Ext(extensions)) => {
                 extensions.iter().any(|extension| has_extension(file.name, extension.as_bytes()))
             }
-            (_, FileTest::Name(glob)) => glob.is_match(OsStr::from_bytes(file.name)),
+            (_, FileTest::Name(glob, needed)) => {
+                may_match(needed.as_ref(), file.name) && glob.is_match(OsStr::from_bytes(file.name))
+            }
+            (_, FileTest::Path(test)) if !may_match(test.needed.as_ref(), file.name) => false,
             (_, FileTest::Path(test)) => {
                 path.clear();
                 path.extend_from_slice(file.dir);
@@ -169,6 +177,22 @@ fn ends_with(text: &[u8], end: &[u8]) -> bool {
 fn has_extension(name: &[u8], extension: &[u8]) -> bool {
     let dot = name.len().checked_sub(extension.len() + 1).filter(|&dot| dot > 0);
     dot.is_some_and(|dot| name[dot] == b'.' && name[dot + 1..].eq_ignore_ascii_case(extension))
+}
+
+fn may_match(needed: Option<&Needle>, name: &[u8]) -> bool {
+    needed.is_none_or(|needed| needed.is_in(name))
+}
+
+/// Returns a word that every file name must contain to match a pattern, because searching for a word
+/// is much faster than matching a pattern. Returns `None` if the pattern has braces, sets or escapes,
+/// in which a slash or a wildcard may have another meaning.
+fn needed_in_name(pattern: &str) -> Option<Needle> {
+    if !pattern.is_ascii() || pattern.contains(['{', '}', '[', ']', '\\']) {
+        return None;
+    }
+    let last = pattern.rsplit('/').next()?;
+    let word = last.split(['*', '?']).max_by_key(|word| word.len())?;
+    (!word.is_empty()).then(|| Needle::new(word.as_bytes()))
 }
 
 /// Compiles a pattern for names.

@@ -59,14 +59,15 @@ impl Type {
     }
 }
 
-/// The known extensions, sorted.
+/// The known extensions as numbers, sorted.
 #[derive(Clone, Debug)]
-pub(super) struct Table(Vec<(&'static [u8], Type)>);
+pub(super) struct Table(Vec<(u64, Type)>);
 
 impl Table {
     pub(super) fn new() -> Table {
         let all = EXTENSIONS.iter().flat_map(|(kind, extensions)| {
-            extensions.split_ascii_whitespace().map(|extension| (extension.as_bytes(), *kind))
+            let numbers = extensions.split_ascii_whitespace().filter_map(|e| number(e.as_bytes()));
+            numbers.map(|number| (number, *kind))
         });
         let mut table: Vec<_> = all.collect();
         table.sort_unstable();
@@ -75,18 +76,22 @@ impl Table {
 
     /// Returns the type of a file. A name such as `.ini` has no extension.
     pub(super) fn type_of(&self, name: &[u8]) -> Type {
-        const LONGEST: usize = 8;
-        let Some(dot) = memchr::memrchr(b'.', name).filter(|&dot| dot > 0) else {
+        let dot = memchr::memrchr(b'.', name).filter(|&dot| dot > 0);
+        let Some(wanted) = dot.and_then(|dot| number(&name[dot + 1..])) else {
             return Type::Other;
         };
-        let extension = &name[dot + 1..];
-        let mut lower = [0; LONGEST];
-        let Some(lower) = lower.get_mut(..extension.len()) else { return Type::Other };
-        lower.copy_from_slice(extension);
-        lower.make_ascii_lowercase();
-        let found = self.0.binary_search_by(|(known, _)| known.cmp(&&*lower));
+        let found = self.0.binary_search_by_key(&wanted, |(known, _)| *known);
         found.map_or(Type::Other, |found| self.0[found].1)
     }
+}
+
+/// Returns a number for an extension, regardless of case. Returns `None` if the extension has more
+/// than 8 bytes.
+fn number(extension: &[u8]) -> Option<u64> {
+    let mut bytes = [0; 8];
+    bytes.get_mut(..extension.len())?.copy_from_slice(extension);
+    bytes.make_ascii_lowercase();
+    Some(u64::from_le_bytes(bytes))
 }
 
 #[cfg(test)]
@@ -116,6 +121,8 @@ mod tests {
     fn no_extension_has_two_types() {
         let table = Table::new();
         assert!(table.0.windows(2).all(|pair| pair[0].0 != pair[1].0));
-        assert!(table.0.iter().all(|(extension, _)| extension.len() <= 8));
+        let all: usize =
+            super::EXTENSIONS.iter().map(|(_, text)| text.split_ascii_whitespace().count()).sum();
+        assert_eq!(table.0.len(), all);
     }
 }

@@ -41,7 +41,9 @@ pub(super) fn index(loaded: Loaded, now_ns: i64) -> Index {
     for (at, row) in (0u32..).zip(&mut rows) {
         let files = &members[row.first as usize..][..row.names as usize];
         row.inodes = count_inodes(tree, &conditions, files);
-        files.iter().for_each(|file| group_of[file.0 as usize] = at);
+        for file in files {
+            group_of[file.0 as usize] = at;
+        }
     }
     let (by_number, by_digest) = lookups(&rows);
     let tree = loaded.tree;

@@ -27,7 +27,9 @@ impl Files {
         let mut firsts = vec![0; members.len()];
         for names in order.chunk_by(|&a, &b| key(a) == key(b)) {
             // The sort is stable, so the first name comes first.
-            names.iter().for_each(|&member| firsts[member] = names[0]);
+            for &member in names {
+                firsts[member] = names[0];
+            }
         }
         let mut files = Files { of_members: Vec::with_capacity(members.len()), files: Vec::new() };
         for (member, (&id, &first)) in members.iter().zip(&firsts).enumerate() {

@@ -254,7 +254,7 @@ fn decisions_of_another_process_can_be_loaded() {
     let old = desk.decide(group(1), Choice::Leave);
     let decider = desk.shelf.decider();
     decider.withdraw(old).expect("withdrawn");
-    let new = decider.decide(&group(2), &Choice::Leave, 5).expect("decides");
+    let new = decider.decide(group(2), Choice::Leave, 5).expect("decides");
     assert_eq!(new.id, old, "the number of the latest decision may be used again");
     let third = desk.review.decide(&decider, group(3), Choice::Leave, 6).expect("decides");
     assert!(third > old);
@@ -289,9 +289,9 @@ fn invalid_decisions_are_refused() {
 fn a_stored_decision_that_is_not_valid_acts_on_nothing() {
     let shelf = shelf();
     let decider = shelf.decider();
-    let bad_rule = decider.decide(&group(1), &rules(&["best"]), 0).expect("stored").id;
+    let bad_rule = decider.decide(group(1), rules(&["best"]), 0).expect("stored").id;
     let scope = Scope::Filter("size:big".into());
-    let bad_filter = decider.decide(&scope, &rules(&[]), 0).expect("stored").id;
+    let bad_filter = decider.decide(scope, rules(&[]), 0).expect("stored").id;
     let desk = Desk::new(shelf);
     desk.check();
     assert!(matches!(desk.settlement(1), Settlement::Void { reason: Void::Rule(_), .. }));

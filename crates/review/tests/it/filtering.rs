@@ -24,7 +24,7 @@ fn files() -> Vec<Vec<Copy>> {
         old,
         copies(20, &["Photos/2020/b.png", "backup/b.png"]),
         copies(2, &["docs/c report.txt", "docs/old/c.tar.gz"]),
-        copies(3, &["misc/d\"quote", "misc/.jpg"]),
+        copies(3, &["misc/d\"quote", "misc/z/.jpg"]),
     ]
 }
 
@@ -54,7 +54,7 @@ fn each_term_selects_groups() {
         ("type:document,archive", "c"),
         ("type:other", "d"),
         ("!type:image", "cd"),
-        ("name:*.jpg", "a"),
+        ("name:*.jpg", "ad"),
         ("name:A.*", "a"),
         ("name:\"c *\"", "c"),
         ("name:{b,c}.*", "bc"),

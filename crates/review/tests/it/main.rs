@@ -6,5 +6,6 @@ mod deciding;
 mod filtering;
 mod folder_sets;
 mod loading;
+mod previewing;
 mod properties;
 mod shelf;

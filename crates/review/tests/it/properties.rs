@@ -37,8 +37,13 @@ fn to_choice(shelf: &Shelf, (paths, kind): (Vec<&str>, u8)) -> Choice {
     }
 }
 
+/// Returns a configuration that writes no files into the source tree.
+fn config(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(config(40))]
 
     #[test]
     fn at_least_one_sound_file_always_stays(
@@ -88,6 +93,8 @@ proptest! {
 }
 
 proptest! {
+    #![proptest_config(config(256))]
+
     #[test]
     fn no_text_makes_the_parser_panic(text in "\\PC{0,80}") {
         check_round_trip(&text)?;

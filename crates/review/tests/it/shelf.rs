@@ -117,7 +117,9 @@ impl Shelf {
         let count = |(letter, files): (u8, Vec<FileId>)| {
             let known = files.iter().find_map(|file| facts.content(file.0));
             let content = known.unwrap_or_else(|| facts.new_content(Some(Digest::of(&[letter]))));
-            files.iter().for_each(|file| facts.set_content(file.0, content));
+            for file in &files {
+                facts.set_content(file.0, content);
+            }
             let mut inodes: Vec<u64> = files.iter().map(|file| tree.file(*file).inode).collect();
             inodes.sort_unstable();
             inodes.dedup();

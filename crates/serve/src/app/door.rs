@@ -7,7 +7,7 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError, TryLockError};
 
 use catalog::Decider;
 
@@ -57,16 +57,34 @@ impl CatalogDoor {
     ///
     /// Fails if the catalog cannot be opened or read.
     pub(super) fn version(&self) -> Result<u64, PageError> {
-        let mut state = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = state.connection(&self.path)?.catalog().data_version()?;
-        if state.data_version.replace(now) != Some(now) {
-            state.version += 1;
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).next_version(&self.path)
+    }
+
+    /// Like [`CatalogDoor::version`], but returns `None` if the connection is in use.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be opened or read.
+    pub(super) fn version_if_free(&self) -> Result<Option<u64>, PageError> {
+        match self.open.try_lock() {
+            Ok(mut state) => state.next_version(&self.path).map(Some),
+            Err(TryLockError::Poisoned(state)) => {
+                state.into_inner().next_version(&self.path).map(Some)
+            }
+            Err(TryLockError::WouldBlock) => Ok(None),
         }
-        Ok(state.version)
     }
 }
 
 impl State {
+    fn next_version(&mut self, path: &Path) -> Result<u64, PageError> {
+        let now = self.connection(path)?.catalog().data_version()?;
+        if self.data_version.replace(now) != Some(now) {
+            self.version += 1;
+        }
+        Ok(self.version)
+    }
+
     /// Returns the connection. Opens the catalog first if it is not open, or if the file was replaced.
     fn connection(&mut self, path: &Path) -> Result<&Decider, PageError> {
         let found = std::fs::metadata(path).ok().map(|found| identity(&found));

@@ -6,6 +6,10 @@ import { listen, onKey } from "./keys.js";
 import { showLocalTimes } from "./times.js";
 
 const modules = {
+  folders: () => import("./folders.js"),
+  space: () => import("./space.js"),
+  "folder-sets": () => import("./folder-sets.js"),
+  groups: () => import("./groups.js"),
   plan: () => import("./plan.js"),
   runs: () => import("./runs.js"),
   start: () => import("./start.js"),

@@ -11,10 +11,11 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::job::{Job, JobId, now_ms};
+use super::job::{Job, now_ms};
 use super::messages::{self, Line};
 use super::output::{Output, collect};
 use super::shared::Shared;
+use super::spec::JobId;
 
 /// Number of messages that are kept.
 const MAX_MESSAGES: usize = 200;

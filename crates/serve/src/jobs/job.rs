@@ -5,11 +5,7 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::spec::JobKind;
-
-/// The number of a job: 1 for the first job of a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct JobId(pub u64);
+use super::spec::{JobId, JobKind};
 
 /// The state of a job at one moment.
 #[derive(Clone, Debug, Serialize)]

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_and_messages_are_told_apart() {
+    fn documents_and_messages_are_distinguished() {
         let text = b"lop: a: no such file\n\
             {\"format_version\":1,\"progress\":{\"stage\":\"walk\",\"text\":\"t\",\"files_done\":3,\"new\":1}}\n\
             hint: try again\n\

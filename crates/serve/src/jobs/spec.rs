@@ -8,10 +8,12 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::job::JobId;
-
 /// The plan file of a child: its standard input, which is an unnamed file.
 const PLAN_FILE: &str = "/proc/self/fd/0";
+
+/// The number of a job: 1 for the first job of a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct JobId(pub u64);
 
 /// The work of a job. All paths are absolute.
 #[derive(Clone, Debug)]

@@ -9,9 +9,9 @@ use std::io;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::job::{Job, JobId, now_ms};
+use super::job::{Job, now_ms};
 use super::output::Output;
-use super::spec::JobKind;
+use super::spec::{JobId, JobKind};
 
 /// Number of jobs whose results are kept. Plans and results can be large, and the history of runs is in the journals.
 const MAX_JOBS: usize = 20;

@@ -1,1 +1,3 @@
-//! Tests of the crate `space`.
+//! Tests with a real catalog.
+
+mod catalogs;

@@ -1,0 +1,61 @@
+//! Lists the scans of each root that stored sizes and can be compared, and the file systems of
+//! remembered files.
+
+use fsops::Volume;
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+use crate::read::sizes::SizedScan;
+
+/// The scans of a root that stored the sizes of its directories.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct History {
+    /// The absolute path of the root.
+    pub root: Vec<u8>,
+    /// The scans, newest first.
+    pub scans: Vec<SizedScan>,
+}
+
+impl Catalog {
+    /// Returns the history of each scanned root, sorted by root. Leaves out scans whose options
+    /// differ from those of the last scan of the root, because they selected other files.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn histories(&self) -> Result<Vec<History>, Error> {
+        let sql = "SELECT root.path, scan.id, scan.finished_ms FROM root \
+                   JOIN scan AS last ON last.id = root.scan \
+                   JOIN scan_space ON scan_space.root = root.path \
+                   JOIN scan ON scan.id = scan_space.scan AND scan.options = last.options \
+                   ORDER BY root.path, scan.id DESC";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut rows = query.query([]).at(&self.path)?;
+        let mut histories: Vec<History> = Vec::new();
+        while let Some(row) = rows.next().at(&self.path)? {
+            let (root, scan, finished_ms) =
+                (|| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))().at(&self.path)?;
+            let scan = SizedScan { scan, finished_ms };
+            match histories.last_mut() {
+                Some(last) if last.root == root => last.scans.push(scan),
+                _ => histories.push(History { root, scans: vec![scan] }),
+            }
+        }
+        Ok(histories)
+    }
+
+    /// Returns the number and the identity of each file system with remembered files, as in
+    /// [`crate::SpaceRow`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn volumes(&self) -> Result<Vec<(i64, Volume)>, Error> {
+        let mut query = self.db.prepare("SELECT id, magic, fsid FROM volume").at(&self.path)?;
+        let volumes = query.query_map([], |row| {
+            let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+            Ok((row.get(0)?, Volume { magic: bits(1)?, fsid: bits(2)? }))
+        });
+        volumes.and_then(Iterator::collect).at(&self.path)
+    }
+}

@@ -1,0 +1,147 @@
+//! `lop space`: directories with their disk space, what is reclaimable, and growth.
+
+use serde_json::json;
+use testkit::TreeBuilder;
+
+use crate::lop::Lop;
+
+const KIB: u64 = 1024;
+
+/// Two copies of one file, and a directory chain.
+fn photos() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("t/photos/2020/one", 1, 60 * KIB)
+        .seeded("t/photos/2021/two", 2, 20 * KIB)
+        .seeded("t/backup/old/photos/one", 1, 60 * KIB)
+        .file("t/notes", "x")
+}
+
+fn scanned() -> Lop {
+    let lop = Lop::with(&photos());
+    lop.remember(["t"]);
+    lop
+}
+
+/// Returns what a command prints.
+#[track_caller]
+fn printed(lop: &Lop, args: &[&str]) -> (String, String) {
+    let output = lop.command().arg("space").args(args).run();
+    output.success();
+    (output.stdout_str().to_string(), output.stderr_str().to_string())
+}
+
+#[test]
+fn directories_are_shown_as_a_tree_with_bars() {
+    let (out, summary) = printed(&scanned(), &["t"]);
+    let expected = [
+        "       size  reclaimable  share                 directory",
+        "  144.0 KiB     60.0 KiB  ███████████████ 100%  t/",
+        "   80.0 KiB     60.0 KiB  ████████▎        55%    photos/",
+        "   60.0 KiB     60.0 KiB  ██████▎          41%      2020/",
+        "   20.0 KiB               ██               13%      2021/",
+        "   60.0 KiB     60.0 KiB  ██████▎          41%    backup/old/photos/",
+    ];
+    assert_eq!(out.lines().collect::<Vec<_>>(), expected);
+    assert_eq!(summary, "4 files, 144.0 KiB on disk, 60.0 KiB reclaimable\n");
+}
+
+#[test]
+fn the_first_directories_in_the_order_are_shown_and_the_others_counted() {
+    let lop = scanned();
+    let names = |args: &[&str]| -> Vec<String> {
+        let (out, _) = printed(&lop, args);
+        let names = out.lines().skip(1).filter_map(|line| line.split_once("%  "));
+        names.map(|(_, name)| name.to_string()).collect()
+    };
+    assert_eq!(names(&["--limit", "2", "t"]), ["t/", "  photos/", "  … 1 more directory"]);
+    assert_eq!(names(&["--depth", "0", "t"]), ["t/"]);
+    let by_files = names(&["--by", "files", "--depth", "1", "t"]);
+    assert_eq!(by_files, ["t/", "  photos/", "  backup/old/photos/"]);
+}
+
+#[test]
+fn growth_appears_after_the_second_scan() {
+    let lop = scanned();
+    let (_, summary) = printed(&lop, &["--by", "grown", "t"]);
+    assert!(summary.ends_with("No earlier scan to compare with\n"), "{summary}");
+    lop.add(&TreeBuilder::new().seeded("t/photos/2022/three", 3, 100 * KIB));
+    std::fs::remove_file(lop.path("t/photos/2021/two")).expect("removed");
+    lop.remember(["t"]);
+    let (out, summary) = printed(&lop, &["--by", "grown", "t"]);
+    let shown: Vec<&str> = out.lines().skip(1).collect();
+    assert!(shown[0].contains("+80.0 KiB") && shown[0].ends_with("t/"), "{out}");
+    assert!(shown[2].contains("+100.0 KiB") && shown[2].ends_with("2022/"), "{out}");
+    assert!(shown[3].contains("-20.0 KiB") && shown[3].ends_with("2021/"), "{out}");
+    assert!(!out.contains("backup"), "has not grown: {out}");
+    assert!(summary.contains(", grown by 80.0 KiB\nGrown since "), "{summary}");
+    let document = lop.json(["space", "--depth", "1", "t"]);
+    assert_eq!(document["dirs"][0]["grown_bytes"], json!(80 * KIB));
+    assert_eq!(document["summary"]["compared"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn every_directory_is_in_the_document() {
+    let document = scanned().json(["space", "--depth", "9", "t"]);
+    let paths: Vec<&str> = document["dirs"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|dir| dir["path"].as_str())
+        .collect();
+    let expected = [
+        "t",
+        "t/photos",
+        "t/photos/2020",
+        "t/photos/2021",
+        "t/backup",
+        "t/backup/old",
+        "t/backup/old/photos",
+    ];
+    assert_eq!(paths, expected);
+    let top = &document["dirs"][0];
+    let numbers = ["files", "names", "bytes", "allocated_bytes", "reclaimable_bytes"];
+    let numbers = numbers.map(|key| top[key].as_u64().expect("a number"));
+    assert_eq!(numbers, [4, 4, 140 * KIB + 1, 144 * KIB, 60 * KIB]);
+    assert_eq!(top["grown_bytes"], json!(null));
+}
+
+#[test]
+fn a_directory_that_is_not_in_the_catalog_is_reported() {
+    let lop = scanned();
+    lop.add(&TreeBuilder::new().file("other/x", "x"));
+    let output = lop.run(["space", "other"]);
+    output.code(5);
+    assert!(output.stderr_str().contains("other: not in the catalog"), "{}", output.stderr_str());
+    let output = lop.run(["space", "t", "other"]);
+    output.code(3);
+    assert!(output.stdout_str().contains("  t/\n"), "{}", output.stdout_str());
+    let output = lop.run(["space", "t/notes"]);
+    output.code(5);
+    assert!(output.stderr_str().contains("t/notes: not a directory"), "{}", output.stderr_str());
+}
+
+#[test]
+fn without_a_directory_the_whole_catalog_is_shown() {
+    let lop = scanned();
+    let (out, _) = printed(&lop, &["--depth", "0"]);
+    let top = lop.work().canonicalize().expect("exists").join("t");
+    assert!(out.ends_with(&format!("  {}/\n", top.display())), "{out}");
+}
+
+#[test]
+fn a_directory_that_is_gone_is_still_answered_from_the_catalog() {
+    let lop = scanned();
+    std::fs::remove_dir_all(lop.path("t")).expect("removed");
+    let (out, _) = printed(&lop, &["--depth", "0", "t"]);
+    assert!(out.ends_with("  t/\n"), "{out}");
+}
+
+#[test]
+fn a_scan_of_a_list_of_files_leaves_no_record() {
+    let lop = scanned();
+    lop.add(&TreeBuilder::new().seeded("t/more", 9, 50 * KIB));
+    std::fs::write(lop.path("list"), "t/more\n").expect("written");
+    lop.remember(["--files-from", "list"]);
+    let (out, _) = printed(&lop, &["t"]);
+    assert!(!out.contains("grown"), "{out}");
+}

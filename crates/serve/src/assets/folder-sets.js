@@ -1,0 +1,42 @@
+// The page with the sets of folders that have files in common.
+
+import { onKey } from "./keys.js";
+import { ReviewPage, listDecisions } from "./review.js";
+import { rulesDialog } from "./rules.js";
+
+const DIGITS = [..."123456789"];
+
+export function start() {
+  const page = new ReviewPage("/same-folders", () => {});
+  const chooseRules = rulesDialog();
+  const set = () => Number(page.current()?.dataset.set);
+  const keep = (folders) => page.decide({ set: set() }, { folders });
+  const acts = {
+    only: ({ ordinal }) => keep([Number(ordinal)]),
+    several: () => {
+      const ticked = page.detailBox.querySelectorAll("[data-folder]:checked");
+      keep([...ticked].map((box) => Number(box.dataset.folder)));
+    },
+    leave: () => page.decide({ set: set() }, { leave: true }),
+    withdraw: ({ decision }) => page.withdraw({ id: Number(decision) }),
+    rules: () => {
+      const chosen = set();
+      chooseRules({
+        title: "Decide all groups in these folders",
+        query: () => ({ revision: page.revision, set: chosen }),
+        save: (choice) => page.decide({ set: chosen }, choice),
+      });
+    },
+  };
+  page.detailBox.addEventListener("click", (event) => {
+    const { dataset } = event.target.closest("[data-act]") ?? {};
+    if (dataset && page.current()) acts[dataset.act]?.(dataset);
+  });
+  onKey(DIGITS, "Keep the files in this folder", ({ key }) => {
+    const ordinal = Number(key) - 1;
+    if (page.current()?.querySelector(`[data-act=only][data-ordinal="${ordinal}"]`)) keep([ordinal]);
+  });
+  onKey("x", "Leave these files", () => page.current() && acts.leave());
+  onKey("g", "Go to the groups", () => location.assign("/groups"));
+  listDecisions(page);
+}

@@ -1,0 +1,232 @@
+// What the review pages share: the filter, the list, the details of the chosen row, and decisions.
+//
+// Decisions name groups and sets by numbers of one revision of the catalog. When the server answers 409, the numbers are
+// old: the list is loaded again and the user has to repeat the choice.
+
+import { alertUser, announce, getJson, getText, post } from "./http.js";
+import { onKey } from "./keys.js";
+import { List } from "./list.js";
+
+const DEBOUNCE = 150;
+const isWide = matchMedia("(min-width: 761px)");
+const get = (id) => document.getElementById(id);
+
+/** Returns the delay before `action` starts over with every call. */
+function debounced(delay, action) {
+  let timer;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(action, delay);
+  };
+}
+
+export class ReviewPage {
+  /** `path` is the path of the page. `shown(detail, signal)` is called when details are shown. */
+  constructor(path, shown) {
+    Object.assign(this, { path, shown, view: 0, revision: 0, filterText: "" });
+    for (const id of ["filter", "sort", "totals", "empty", "detail", "split", "list", "back"]) this[`${id}Box`] = get(id);
+    this.list = new List(this.listBox, {
+      load: (from, count, signal) => this.rows(from, count, signal),
+      choose: (_, row) => this.choose(row),
+    });
+    this.listen();
+    this.open();
+  }
+
+  listen() {
+    const openSoon = debounced(DEBOUNCE, () => this.open());
+    this.filterBox.addEventListener("input", openSoon);
+    this.sortBox?.addEventListener("change", () => this.open());
+    get("search").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.open();
+      this.listBox.focus();
+    });
+    this.filterBox.addEventListener("keydown", (event) => {
+      if (event.key === "Escape" && !this.filterBox.value) this.listBox.focus();
+    });
+    this.emptyBox.addEventListener("click", (event) => {
+      if (!event.target.closest("[data-act=clear]")) return;
+      this.filterBox.value = "";
+      this.filterBox.focus();
+      this.open();
+    });
+    this.backBox.addEventListener("click", () => {
+      this.splitBox.classList.remove("chosen");
+      this.list.render();
+      this.listBox.focus();
+    });
+    const move = (by) => () => {
+      this.list.move(by());
+      if (!this.detailBox.contains(document.activeElement)) this.listBox.focus({ preventScroll: true });
+    };
+    onKey(["ArrowDown", "j"], "Next row", move(() => 1));
+    onKey(["ArrowUp", "k"], "Previous row", move(() => -1));
+    onKey("PageDown", "One page down", move(() => this.list.pageSize()));
+    onKey("PageUp", "One page up", move(() => -this.list.pageSize()));
+    onKey("Home", "First row", () => this.list.activate(0));
+    onKey("End", "Last row", () => this.list.activate(this.list.count - 1));
+    onKey("/", "Filter", () => {
+      this.filterBox.focus();
+      this.filterBox.select();
+    });
+  }
+
+  /** Loads the list for the filter. `keep` keeps the position. */
+  async open(keep = false) {
+    this.opening?.abort();
+    const controller = (this.opening = new AbortController());
+    const query = new URLSearchParams();
+    const [filter, sort] = [this.filterBox.value.trim(), this.sortBox?.value];
+    if (filter) query.set("filter", filter);
+    if (sort && sort !== "reclaimable") query.set("sort", sort);
+    history.replaceState(null, "", query.size ? `${this.path}?${query}` : this.path);
+    try {
+      const found = await getJson(`${this.path}/view?${query}`, controller.signal);
+      this.showError(found.problem ?? "");
+      if (!found.problem) {
+        this.filterText = filter;
+        this.show(found, keep);
+      } else if (!this.view) this.totalsBox.textContent = "";
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!this.view) this.totalsBox.textContent = "";
+      alertUser(error.message);
+    }
+    this.listBox.removeAttribute("aria-busy");
+  }
+
+  show(found, keep) {
+    Object.assign(this, { view: found.view, revision: found.revision });
+    this.totalsBox.innerHTML = found.totals;
+    announce(`${found.count} rows`);
+    this.emptyBox.hidden = !found.empty;
+    this.emptyBox.innerHTML = found.empty ?? "";
+    this.listBox.hidden = Boolean(found.empty);
+    this.splitBox.classList.toggle("no-rows", Boolean(found.empty));
+    if (!keep) this.listBox.removeAttribute("aria-activedescendant");
+    this.list.reset(found.count, keep);
+    const isKept = keep && this.list.active >= 0 && this.splitBox.classList.contains("chosen");
+    if (found.count && isKept) this.list.activate(this.list.active);
+    else if (found.count && isWide.matches) this.list.activate(0);
+    else this.splitBox.classList.remove("chosen");
+  }
+
+  showError(text) {
+    get("filter-error").textContent = text;
+    if (text) this.filterBox.setAttribute("aria-invalid", "true");
+    else this.filterBox.removeAttribute("aria-invalid");
+  }
+
+  async rows(from, count, signal) {
+    try {
+      return await getText(`${this.path}/rows?view=${this.view}&from=${from}&n=${count}`, signal);
+    } catch (error) {
+      if (error.status !== 409) throw error;
+      this.open(true);
+      // The list stops to wait for these rows when the new listing arrives.
+      return new Promise(() => {});
+    }
+  }
+
+  choose(row) {
+    const isOther = this.id !== row.dataset.id;
+    this.id = row.dataset.id;
+    this.splitBox.classList.add("chosen");
+    return this.loadDetail(isOther);
+  }
+
+  /** Loads the details of the chosen row. */
+  async loadDetail(isOther = false) {
+    this.looking?.abort();
+    const controller = (this.looking = new AbortController());
+    if (isOther) this.detailBox.classList.add("loading");
+    const id = this.id;
+    try {
+      const html = await getText(`${this.path}/detail?id=${id}&revision=${this.revision}`, controller.signal);
+      this.putDetail(html, isOther);
+      this.shownId = id;
+      this.shown(this.detailBox, controller.signal, isOther);
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (error.status === 409) this.open(true);
+      else alertUser(error.message);
+    }
+  }
+
+  putDetail(html, isOther) {
+    const focused = this.detailBox.contains(document.activeElement) ? document.activeElement : null;
+    const { act, ordinal } = focused?.dataset ?? {};
+    const top = isOther ? 0 : this.detailBox.scrollTop;
+    this.detailBox.innerHTML = html;
+    this.detailBox.classList.remove("loading");
+    this.detailBox.scrollTop = top;
+    if (!focused) return;
+    const same = this.detailBox.querySelector(`[data-act="${act}"]${ordinal ? `[data-ordinal="${ordinal}"]` : ""}`);
+    (same ?? this.detailBox).focus({ preventScroll: true });
+  }
+
+  /** Returns the details if they are those of the chosen row, not those of an earlier one. */
+  current() {
+    return this.shownId === this.id ? this.detailBox.firstElementChild : null;
+  }
+
+  decide(scope, choice) {
+    return this.change("/api/decide", { scope, choice });
+  }
+
+  withdraw(which) {
+    return this.change("/api/withdraw", which);
+  }
+
+  /** Sends a change, and shows the new totals and states. Returns whether it was made. */
+  async change(url, body) {
+    if (this.isChanging) return false;
+    this.isChanging = true;
+    try {
+      const answer = await post(url, { ...body, revision: this.revision, view: this.view });
+      if (answer.revision !== this.revision) {
+        this.open(true);
+        return true;
+      }
+      this.totalsBox.innerHTML = answer.totals;
+      announce(answer.said);
+      this.list.refresh();
+      if (this.id) await this.loadDetail();
+      return true;
+    } catch (error) {
+      if (error.status === 409) this.open(true);
+      return false;
+    } finally {
+      this.isChanging = false;
+    }
+  }
+}
+
+/** Makes the button work that lists the decisions. */
+export function listDecisions(page) {
+  const dialog = get("decisions");
+  const load = async () => (dialog.innerHTML = (await getJson("/review/decisions")).html);
+  get("show-decisions").addEventListener("click", async () => {
+    try {
+      await load();
+      dialog.showModal();
+    } catch (error) {
+      alertUser(error.message);
+    }
+  });
+  dialog.addEventListener("click", async (event) => {
+    const button = event.target.closest("button");
+    if (!button) return;
+    if ("close" in button.dataset) return dialog.close();
+    const { withdraw } = button.dataset;
+    if (withdraw === "all" && !button.dataset.sure) {
+      button.dataset.sure = "yes";
+      button.textContent = "Press again to withdraw all";
+      return;
+    }
+    const isDone = await page.withdraw(withdraw === "all" ? { all: true } : { id: Number(withdraw) });
+    if (isDone) await load().catch(() => dialog.close());
+    else dialog.close();
+  });
+}

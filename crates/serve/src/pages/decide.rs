@@ -1,0 +1,277 @@
+//! The requests that change decisions.
+//!
+//! A request names groups, sets, files and folders by numbers of one revision. Paths from a browser are
+//! never used; the paths of a decision come from the catalog.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::response::Response;
+use axum::routing::post;
+use axum::{Json, Router};
+use catalog::{Choice, Scope};
+use review::{DecideError, Fate, Review, Settlement};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::app::App;
+use crate::error::PageError;
+use crate::pages::groups::{answer, no_group};
+use crate::pages::review_parts::{by_rules, summary};
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new().route("/api/decide", post(decide)).route("/api/withdraw", post(withdraw))
+}
+
+/// A decision to make.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Decide {
+    scope: About,
+    choice: Wish,
+    revision: u64,
+    /// The listing whose totals the page shows.
+    view: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum About {
+    /// A group, by its number.
+    Group(i64),
+    /// A set of folders.
+    Set(u32),
+    /// The text of a filter.
+    Filter(String),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Wish {
+    /// All files stay. The value is ignored.
+    Leave(bool),
+    Rules(Vec<String>),
+    /// These folders of the set stay.
+    Folders(Vec<u32>),
+    /// These files of the group stay.
+    Files(Vec<u32>),
+    /// The fates of these files of the group change.
+    Change {
+        keep: Vec<u32>,
+        remove: Vec<u32>,
+    },
+    /// The same as for this group, which is one of the set.
+    Like(i64),
+}
+
+/// Decisions to withdraw: one, or all.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Withdraw {
+    id: Option<i64>,
+    #[serde(default)]
+    all: bool,
+    revision: u64,
+    view: Option<u64>,
+}
+
+async fn decide(
+    State(app): State<Arc<App>>,
+    body: Result<Json<Decide>, JsonRejection>,
+) -> Response {
+    let done = match body {
+        Err(error) => Err(PageError::bad_request(error.body_text())),
+        Ok(Json(body)) => {
+            app.blocking(move |app| {
+                app.change(body.revision, |review, decider| {
+                    let scope = scope(review, &body.scope)?;
+                    let choice = choice(review, &body)?;
+                    let like = like(review, &body.choice);
+                    review.decide(decider, scope, choice, now_ms()).map_err(explain)?;
+                    // The group follows the decision about its folders from now on.
+                    if let Some(id) = like {
+                        review.withdraw(decider, id)?;
+                    }
+                    Ok(())
+                })?;
+                state(app, body.view)
+            })
+            .await
+        }
+    };
+    answer(done)
+}
+
+async fn withdraw(
+    State(app): State<Arc<App>>,
+    body: Result<Json<Withdraw>, JsonRejection>,
+) -> Response {
+    let done = match body {
+        Err(error) => Err(PageError::bad_request(error.body_text())),
+        Ok(Json(body)) => {
+            app.blocking(move |app| {
+                app.change(body.revision, |review, decider| {
+                    match body.id {
+                        Some(id) => drop(review.withdraw(decider, id)?),
+                        None if body.all => drop(review.clear(decider)?),
+                        None => return Err(PageError::bad_request("No decision was named")),
+                    }
+                    Ok(())
+                })?;
+                state(app, body.view)
+            })
+            .await
+        }
+    };
+    answer(done)
+}
+
+/// Returns the totals after a change.
+fn state(app: &App, view: Option<u64>) -> Result<Value, PageError> {
+    app.review(|loaded| {
+        let listing = view.and_then(|view| loaded.listing(view).ok());
+        match listing.as_deref() {
+            Some(listing) => Ok(summary(loaded, &listing.groups(loaded.review))),
+            None => Ok(summary(loaded, &[])),
+        }
+    })
+}
+
+fn scope(review: &Review, about: &About) -> Result<Scope, PageError> {
+    match about {
+        About::Group(number) => {
+            let at = review.index().at(*number).ok_or_else(no_group)?;
+            review.group_scope(at).ok_or_else(|| {
+                PageError::bad_request("The digest of this group is not known yet")
+                    .with_advice("Scan its folders again, and decide then.")
+            })
+        }
+        About::Set(set) if *set < review.sets().len() => Ok(review.folders_scope(*set)),
+        About::Set(_) => Err(PageError::not_found("This set of folders does not exist")),
+        About::Filter(text) => Ok(Scope::Filter(text.clone())),
+    }
+}
+
+fn choice(review: &Review, body: &Decide) -> Result<Choice, PageError> {
+    match (&body.choice, &body.scope) {
+        (Wish::Leave(_), _) => Ok(Choice::Leave),
+        (Wish::Rules(rules), _) => by_rules(rules.clone()),
+        (Wish::Folders(folders), About::Set(set)) => folder_choice(review, *set, folders),
+        (Wish::Files(kept), About::Group(number)) => {
+            files_choice(review, *number, kept.iter().copied().collect())
+        }
+        (Wish::Change { keep, remove }, About::Group(number)) => {
+            let mut kept = kept_now(review, *number)?;
+            let removed = with_names(review, *number, remove)?;
+            kept.retain(|ordinal| !removed.contains(ordinal));
+            kept.extend(keep);
+            files_choice(review, *number, kept)
+        }
+        (Wish::Like(number), About::Set(set)) => like_choice(review, *number, *set),
+        _ => Err(PageError::bad_request("This choice does not fit the groups it is about")),
+    }
+}
+
+fn folder_choice(review: &Review, set: u32, chosen: &[u32]) -> Result<Choice, PageError> {
+    let missing = || PageError::not_found("This set has no such folder");
+    if set >= review.sets().len() {
+        return Err(missing());
+    }
+    let folders = review.sets().set(review.index(), set).folders;
+    let path = |&ordinal: &u32| folders.get(ordinal as usize).map(|folder| folder.path.clone());
+    let paths: Option<Vec<Vec<u8>>> = chosen.iter().map(path).collect();
+    Ok(Choice::Folder(paths.filter(|paths| !paths.is_empty()).ok_or_else(missing)?))
+}
+
+fn files_choice(review: &Review, number: i64, kept: BTreeSet<u32>) -> Result<Choice, PageError> {
+    let at = review.index().at(number).ok_or_else(no_group)?;
+    let members = review.index().members(at);
+    let missing = || PageError::not_found("This group has no such file");
+    let member = |ordinal: u32| members.get(ordinal as usize).ok_or_else(missing);
+    let kept = kept.into_iter().map(member).collect::<Result<Vec<_>, _>>()?;
+    if !kept.iter().any(|member| member.condition.is_sound()) {
+        return Err(PageError::bad_request("At least one file must stay")
+            .with_advice("Keep another file first, then remove this one."));
+    }
+    Ok(Choice::Files(kept.into_iter().map(|member| member.path.clone()).collect()))
+}
+
+/// Returns the ordinals of all names of these files. A file stays as long as one of its names does.
+fn with_names(review: &Review, number: i64, of: &[u32]) -> Result<BTreeSet<u32>, PageError> {
+    let at = review.index().at(number).ok_or_else(no_group)?;
+    let members = review.index().members(at);
+    let file = |ordinal: u32| {
+        let member = members.get(ordinal as usize).filter(|member| member.condition.is_sound())?;
+        Some((member.device, member.inode))
+    };
+    let files: BTreeSet<_> = of.iter().filter_map(|&ordinal| file(ordinal)).collect();
+    let all = 0..review.index().group(at).names;
+    Ok(all.filter(|&ordinal| file(ordinal).is_some_and(|file| files.contains(&file))).collect())
+}
+
+/// Returns the files of a group that stay now.
+fn kept_now(review: &Review, number: i64) -> Result<BTreeSet<u32>, PageError> {
+    let at = review.index().at(number).ok_or_else(no_group)?;
+    Ok(match review.settlement(at) {
+        Settlement::Decided { fates, .. } => {
+            let fates = (0u32..).zip(fates);
+            fates.filter(|(_, fate)| *fate != Fate::Remove).map(|(ordinal, _)| ordinal).collect()
+        }
+        _ => (0..review.index().group(at).names).collect(),
+    })
+}
+
+/// Returns the choice for a set of folders that does the same as the decision about one of its groups.
+fn like_choice(review: &Review, number: i64, set: u32) -> Result<Choice, PageError> {
+    let at = review.index().at(number).ok_or_else(no_group)?;
+    let undecided = || PageError::bad_request("Choose what to keep in this group first");
+    let (by, fates) = match review.settlement(at) {
+        Settlement::Left { .. } => return Ok(Choice::Leave),
+        Settlement::Decided { by, fates } => (by, fates),
+        Settlement::Undecided | Settlement::Void { .. } => return Err(undecided()),
+    };
+    match review.decisions().get(by).map(|decision| &decision.choice) {
+        Some(Choice::Rules(rules)) => return Ok(Choice::Rules(rules.clone())),
+        Some(Choice::Folder(paths)) => return Ok(Choice::Folder(paths.clone())),
+        _ => {}
+    }
+    let folders = review.sets().folders_of(review.index(), at);
+    let with = |is_kept: bool| -> BTreeSet<u32> {
+        let fates = fates.iter().zip(&folders);
+        fates
+            .filter(|(fate, _)| (**fate != Fate::Remove) == is_kept)
+            .map(|(_, folder)| *folder)
+            .collect()
+    };
+    let (kept, removed) = (with(true), with(false));
+    if !kept.is_disjoint(&removed) {
+        return Err(PageError::bad_request(
+            "Some folder has both a file to keep and one to remove",
+        )
+        .with_advice("Decide about the other groups by rules instead."));
+    }
+    folder_choice(review, set, &kept.into_iter().collect::<Vec<u32>>())
+}
+
+/// Returns the decision about exactly the group whose choice is taken over for its folders.
+fn like(review: &Review, wish: &Wish) -> Option<i64> {
+    let Wish::Like(number) = wish else { return None };
+    let scope = review.index().at(*number).and_then(|at| review.group_scope(at))?;
+    review.decisions().about(&scope).map(|decision| decision.id)
+}
+
+fn explain(error: DecideError) -> PageError {
+    match error {
+        DecideError::Catalog(error) => PageError::from(error),
+        error => PageError::bad_request(error.to_string()),
+    }
+}
+
+/// Returns the time in milliseconds since the epoch.
+fn now_ms() -> i64 {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
+}

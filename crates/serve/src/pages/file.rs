@@ -1,0 +1,145 @@
+//! Shows and downloads single files of a group.
+//!
+//! A browser names a file by the number of its group and its position in the group, never by a path.
+//! The bytes of files come from anywhere, so a response MUST NOT let a browser guess their type: the
+//! type is on a short list and follows from the first bytes, all others are downloads.
+
+mod body;
+mod conditions;
+mod disposition;
+mod member;
+mod meta;
+mod preview;
+mod size;
+mod text;
+mod types;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE,
+    CONTENT_SECURITY_POLICY, CONTENT_TYPE, ETAG,
+};
+use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
+use axum::routing::get;
+use maud::Markup;
+
+use self::body::FileBody;
+use self::conditions::{Part, part};
+use self::member::Opened;
+pub(crate) use self::preview::preview;
+use self::types::Type;
+use crate::app::App;
+use crate::error::PageError;
+
+/// Policy of every response with bytes of a file: even if it were shown as a page, it could load and
+/// run nothing, and would have no access to this server.
+const POLICY: &str = "sandbox; default-src 'none'";
+
+/// Browsers ask on every use whether their copy is current, so a copy needs the cookie too.
+const CACHE: &str = "private, no-cache";
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/file/{number}/{ordinal}", get(send))
+        .route("/file/{number}/{ordinal}/text", get(show_text))
+        .route("/file/{number}/{ordinal}/thumb", get(send_thumbnail))
+        .route("/file/{number}/{ordinal}/preview", get(show_preview))
+}
+
+/// Answers with the bytes of a file, or a part of them. Any query asks for a download.
+async fn send(
+    State(app): State<Arc<App>>,
+    Path((number, ordinal)): Path<(i64, u32)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response<Body>, PageError> {
+    let opened = app.blocking(move |app| Opened::open(app, number, ordinal)).await?;
+    let is_download = query.is_some() || !opened.kind.is_shown(opened.stat.size);
+    respond(opened, is_download, &headers)
+}
+
+fn respond(
+    opened: Opened,
+    is_download: bool,
+    headers: &HeaderMap,
+) -> Result<Response<Body>, PageError> {
+    let size = opened.stat.size;
+    let tag = opened.tag();
+    let media_type = if is_download { Type::Other } else { opened.kind }.media_type();
+    let response = Response::builder()
+        .header(ETAG, &tag)
+        .header(CACHE_CONTROL, CACHE)
+        .header(CONTENT_SECURITY_POLICY, POLICY)
+        .header(ACCEPT_RANGES, "bytes");
+    let response = match part(headers, &tag, size) {
+        Part::NotModified => response.status(StatusCode::NOT_MODIFIED).body(Body::empty()),
+        Part::Unsatisfiable => response
+            .status(StatusCode::RANGE_NOT_SATISFIABLE)
+            .header(CONTENT_RANGE, format!("bytes */{size}"))
+            .body(Body::empty()),
+        Part::Bytes { from, to, is_whole } => {
+            let mut response = response
+                .header(CONTENT_TYPE, media_type)
+                .header(CONTENT_LENGTH, to - from)
+                .header(CONTENT_DISPOSITION, disposition::header(is_download, opened.name()));
+            if !is_whole {
+                let range = format!("bytes {from}-{}/{size}", to - 1);
+                response =
+                    response.status(StatusCode::PARTIAL_CONTENT).header(CONTENT_RANGE, range);
+            }
+            response.body(Body::new(FileBody::new(opened.file, from, to)))
+        }
+    };
+    response.map_err(|error| PageError::failed(&error))
+}
+
+/// Answers with the beginning of a file as escaped text.
+async fn show_text(
+    State(app): State<Arc<App>>,
+    Path((number, ordinal)): Path<(i64, u32)>,
+) -> Result<Markup, PageError> {
+    app.blocking(move |app| {
+        let opened = Opened::open(app, number, ordinal)?;
+        let start = opened.start(text::SHOWN_BYTES)?;
+        Ok(text::fragment(&start, opened.stat.size))
+    })
+    .await
+}
+
+/// Answers with the small picture that a camera stored in a photo.
+async fn send_thumbnail(
+    State(app): State<Arc<App>>,
+    Path((number, ordinal)): Path<(i64, u32)>,
+) -> Result<Response<Body>, PageError> {
+    let thumbnail = app
+        .blocking(move |app| {
+            let start = Opened::open(app, number, ordinal)?.start(meta::READ_BYTES)?;
+            let found = meta::thumbnail(start);
+            found.ok_or_else(|| PageError::not_found("This file contains no small picture"))
+        })
+        .await?;
+    let mut response = Response::new(Body::from(thumbnail));
+    for (name, value) in [
+        (CONTENT_TYPE, Type::Jpeg.media_type()),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, "private, max-age=600"),
+    ] {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    Ok(response)
+}
+
+/// Answers with the part of a page that shows a file.
+async fn show_preview(
+    State(app): State<Arc<App>>,
+    Path((number, ordinal)): Path<(i64, u32)>,
+) -> Result<Markup, PageError> {
+    app.blocking(move |app| Ok(preview(app, number, ordinal))).await
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Names files for browsers that save them (RFC 6266).
+//!
+//! File names come from the disk and can contain anything. The header consists of ASCII letters only,
+//! so no name can end the header or start another one.
+
+use std::fmt::Write;
+
+use axum::http::HeaderValue;
+
+use crate::layout::is_confusing;
+
+/// Maximum number of bytes of a name. File systems allow 255; replacements can make it longer.
+const MAX_NAME: usize = 1024;
+
+/// Returns the value of `Content-Disposition`.
+pub(super) fn header(is_download: bool, name: &[u8]) -> HeaderValue {
+    let kind = if is_download { "attachment" } else { "inline" };
+    let value = format!("{kind}; filename*=UTF-8''{}", encoded(name));
+    // The text is ASCII without control characters, so it is always a valid value.
+    HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("attachment"))
+}
+
+fn encoded(name: &[u8]) -> String {
+    let mut out = String::new();
+    for letter in String::from_utf8_lossy(name).chars() {
+        let is_safe = !is_confusing(letter) && !matches!(letter, '/' | '\\');
+        let letter = if is_safe { letter } else { '_' };
+        for &byte in letter.encode_utf8(&mut [0; 4]).as_bytes() {
+            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
+                out.push(char::from(byte));
+            } else {
+                // Writing to a string cannot fail.
+                let _always = write!(out, "%{byte:02X}");
+            }
+        }
+        if out.len() > MAX_NAME {
+            break;
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::header;
+
+    fn of(name: &[u8]) -> String {
+        header(true, name).to_str().expect("ASCII").to_owned()
+    }
+
+    #[test]
+    fn a_hostile_name_stays_in_its_parameter() {
+        assert_eq!(of(b"a b.jpg"), "attachment; filename*=UTF-8''a%20b.jpg");
+        assert_eq!(
+            of(b"\"; filename=\"evil.exe\r\nSet-Cookie: a=b"),
+            "attachment; filename*=UTF-8''%22%3B%20filename%3D%22evil.exe__Set-Cookie%3A%20a%3Db"
+        );
+        assert_eq!(of("Größe".as_bytes()), "attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe");
+    }
+
+    #[test]
+    fn names_cannot_lie_about_their_end_or_lead_elsewhere() {
+        assert_eq!(
+            of("photo\u{202e}gpj.exe".as_bytes()),
+            "attachment; filename*=UTF-8''photo_gpj.exe"
+        );
+        assert_eq!(of(b"..\\..\\x"), "attachment; filename*=UTF-8''.._.._x");
+        assert_eq!(of(b"\xff"), "attachment; filename*=UTF-8''%EF%BF%BD");
+    }
+}

@@ -1,0 +1,123 @@
+//! Finds a file of a group and opens it.
+//!
+//! The path comes from the catalog. No component of it may be a link, the file must be a regular file,
+//! and the open file must have the inode, size and modification time of the scan. Otherwise the server
+//! could show a file that the scan never saw.
+
+use std::io;
+
+use fsops::{File, Stat};
+use walk::{PathOpener, split_path};
+
+use super::types::{self, Type};
+use crate::app::App;
+use crate::error::PageError;
+
+/// The system's error for a link in a path, on Linux.
+const ELOOP: i32 = 40;
+
+/// A file as the catalog remembers it.
+#[derive(Debug)]
+struct Member {
+    path: Vec<u8>,
+    inode: u64,
+    size: u64,
+    mtime_ns: i64,
+}
+
+/// A file that is open and is the one that the catalog remembers.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) path: Vec<u8>,
+    pub(super) file: File,
+    pub(super) stat: Stat,
+    /// The type, as far as the first bytes tell.
+    pub(super) kind: Type,
+}
+
+impl Opened {
+    /// Opens file `ordinal` of the group with content `number`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the group does not have this file, if the file is gone or cannot be opened, or if it
+    /// has changed since the scan.
+    pub(super) fn open(app: &App, number: i64, ordinal: u32) -> Result<Opened, PageError> {
+        let member = find(app, number, ordinal)?;
+        let file = open_regular(&member.path).map_err(|error| explain(&error))?;
+        let stat = file.stat().map_err(|error| explain(&error))?;
+        let is_same = (stat.inode, stat.size, stat.mtime_ns())
+            == (member.inode, member.size, member.mtime_ns);
+        if !is_same {
+            return Err(changed());
+        }
+        let mut opened = Opened { path: member.path, file, stat, kind: Type::Other };
+        opened.kind = Type::of(&opened.start(types::READ_BYTES)?);
+        Ok(opened)
+    }
+
+    /// Returns the name without the path.
+    pub(super) fn name(&self) -> &[u8] {
+        split_path(&self.path).1
+    }
+
+    /// Returns the first bytes, at most `length`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read.
+    pub(super) fn start(&self, length: usize) -> Result<Vec<u8>, PageError> {
+        let length = usize::try_from(self.stat.size).unwrap_or(usize::MAX).min(length);
+        let mut start = vec![0; length];
+        let read = self.file.read_at(&mut start, 0).map_err(|error| explain(&error))?;
+        start.truncate(read);
+        Ok(start)
+    }
+
+    /// Returns the entity tag. It differs between versions of a file.
+    pub(super) fn tag(&self) -> String {
+        let Stat { device, inode, size, ctime_ns, .. } = self.stat;
+        format!("\"{device:x}-{inode:x}-{size:x}-{:x}-{ctime_ns:x}\"", self.stat.mtime_ns())
+    }
+}
+
+/// Finds file `ordinal` of a group, in the order in which the pages list the files.
+fn find(app: &App, number: i64, ordinal: u32) -> Result<Member, PageError> {
+    let missing = || {
+        let advice = "The catalog has changed since the page was loaded. Reload the page.";
+        PageError::not_found("This group does not have this file").with_advice(advice)
+    };
+    app.review(|loaded| {
+        let index = loaded.review.index();
+        let at = index.at(number).ok_or_else(missing)?;
+        let member = index.members(at).into_iter().nth(ordinal as usize).ok_or_else(missing)?;
+        let size = index.group(at).size;
+        Ok(Member { path: member.path, inode: member.inode, size, mtime_ns: member.mtime_ns })
+    })
+}
+
+fn open_regular(path: &[u8]) -> io::Result<File> {
+    let (dir, name) = PathOpener::new(1).parent_and_name(path)?;
+    dir.open_regular(&name)
+}
+
+fn changed() -> PageError {
+    PageError::conflict("This file has changed since the scan", "Scan again to see it.")
+}
+
+fn explain(error: &io::Error) -> PageError {
+    use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
+    match error.kind() {
+        NotFound => PageError::not_found("This file is gone")
+            .with_advice("It was moved or deleted since the scan, or its disk is not mounted."),
+        PermissionDenied => PageError::forbidden(
+            "lop may not read this file",
+            "Start lop serve as a user who may read it.",
+        ),
+        // Something that is not a regular file took the place of the file.
+        NotADirectory | InvalidInput => changed(),
+        // The path contains a link.
+        _ if error.raw_os_error() == Some(ELOOP) => changed(),
+        _ => PageError::failed(error),
+    }
+}

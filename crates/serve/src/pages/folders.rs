@@ -1,0 +1,61 @@
+//! The page with equal, contained and overlapping folders. `lop report --dirs` finds them, as a job.
+//!
+//! The answer is kept until the catalog changes, because finding it can take minutes.
+
+mod shown;
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use maud::Markup;
+use serde_json::json;
+
+use self::shown::Choices;
+use crate::app::App;
+use crate::app::folders::Progress;
+use crate::error::PageError;
+use crate::layout::page;
+
+pub(super) fn routes() -> Router<Arc<App>> {
+    Router::new()
+        .route("/folders", get(show))
+        .route("/folders/state", get(state))
+        .route("/api/folders", post(start))
+}
+
+async fn show(State(app): State<Arc<App>>) -> Result<Markup, PageError> {
+    app.blocking(|app| {
+        let progress = app.related_folders()?;
+        let choices = match &progress {
+            Progress::Done(report) => {
+                app.review(|loaded| Ok(Choices::find(report, loaded.review, loaded.revision)))?
+            }
+            _ => Choices::default(),
+        };
+        Ok(page(app, "Folders", "/folders", &shown::main(&progress, &choices)))
+    })
+    .await
+}
+
+async fn state(State(app): State<Arc<App>>) -> Response {
+    let state = app.blocking(|app| {
+        Ok(match app.related_folders()? {
+            Progress::Idle => json!({ "state": "idle" }),
+            Progress::Done(_) => json!({ "state": "done" }),
+            Progress::Failed(reason) => json!({ "state": "failed", "text": reason }),
+            Progress::Running(job) => json!({ "state": "running", "text": shown::running(&job) }),
+        })
+    });
+    state.await.map_or_else(PageError::into_json, |state| Json(state).into_response())
+}
+
+async fn start(State(app): State<Arc<App>>) -> Response {
+    let started = app.blocking(|app| app.compare_folders()).await;
+    started.map_or_else(PageError::into_json, |id| Json(json!({ "job": id })).into_response())
+}
+
+#[cfg(test)]
+mod tests;

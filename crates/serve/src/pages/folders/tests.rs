@@ -1,0 +1,86 @@
+//! Tests of the page with related folders.
+
+use axum::http::StatusCode;
+use testkit::TreeBuilder;
+
+use super::shown::{self, Choices};
+use crate::app::folders::Progress;
+use crate::app::folders::report::Report;
+use crate::pages::fixture::Served;
+
+#[test]
+fn relations_are_shown_as_sentences() {
+    let folder = |path: &str| format!(r#"{{"path":"{path}","files":2,"bytes":7000,"unknown":1}}"#);
+    let relation = |kind: &str, percent: u32, dirs: &[&str]| {
+        let dirs: Vec<String> = dirs.iter().map(|path| folder(path)).collect();
+        format!(
+            r#"{{"relation":"{kind}","percent":{percent},"files":2,"bytes":7000,"reclaimable_bytes":8192,"dirs":[{}]}}"#,
+            dirs.join(",")
+        )
+    };
+    let document = format!(
+        r#"{{"format_version":1,"related":[{},{},{},{}],"summary":{{"reclaimable_bytes":8192,"problems":1}}}}"#,
+        relation("contained", 100, &["/<a>", "/b"]),
+        relation("overlapping", 98, &["/c", "/d"]),
+        relation("equal", 100, &["/e", "/f"]),
+        relation("equal", 100, &["/g", "/h", "/i"]),
+    );
+    let report = Report::read(document.as_bytes()).expect("read");
+    let page = shown::main(&Progress::Done(report.into()), &Choices::default()).into_string();
+    for part in [
+        "<bdi>/&lt;a&gt;</bdi> is contained in <bdi>/b</bdi>",
+        "98 % of <bdi>/c</bdi> is also in <bdi>/d</bdi>",
+        "<bdi>/e</bdi> and <bdi>/f</bdi> are equal",
+        "2 folders are equal to <bdi>/g</bdi>",
+        "8.0 KiB</b> reclaimable",
+        "1 not compared",
+        "could not examine 1 entry",
+        r#"href="/groups?filter=path%3A%22/c%22%20path%3A%22/d%22""#,
+    ] {
+        assert!(page.contains(part), "without {part}: {page}");
+    }
+}
+
+#[test]
+fn looking_at_the_page_compares_nothing() {
+    let served = Served::new(TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp());
+    let page = served.get("/folders");
+    assert_eq!(page.status, StatusCode::OK);
+    assert!(page.text().contains("Compare the folders"));
+    assert_eq!(served.get("/folders/state").text(), r#"{"state":"idle"}"#);
+}
+
+#[test]
+fn folders_that_are_a_set_can_be_decided_at_once() {
+    let mut tree = TreeBuilder::new();
+    for folder in ["x", "y"] {
+        tree = tree.file(format!("{folder}/1"), "one").file(format!("{folder}/2"), "two");
+    }
+    let served = Served::new(tree.file("z/2", "twofold").make_temp());
+    let path = |name: &str| served.tree.join(name).to_string_lossy().into_owned();
+    let relation = |first: &str, second: &str| {
+        format!(
+            r#"{{"relation":"equal","percent":100,"files":2,"bytes":6,"reclaimable_bytes":8192,"dirs":[{{"path":"{}","files":2,"bytes":6}},{{"path":"{}","files":2,"bytes":6}}]}}"#,
+            path(first),
+            path(second)
+        )
+    };
+    let document = format!(
+        r#"{{"format_version":1,"related":[{},{}],"summary":{{"reclaimable_bytes":8192,"problems":0}}}}"#,
+        relation("y", "x"),
+        relation("x", "z")
+    );
+    let report = Report::read(document.as_bytes()).expect("read");
+    let page = served.with_groups(|loaded| {
+        let choices = Choices::find(&report, loaded.review, loaded.revision);
+        shown::main(&Progress::Done(report.into()), &choices).into_string()
+    });
+    let keeps = |number: u32, name: &str| {
+        format!(
+            r#"data-set="0" data-keep="{number}" data-revision="1">Keep the files in <bdi>{}</bdi>"#,
+            path(name)
+        )
+    };
+    assert!(page.contains(&keeps(1, "y")) && page.contains(&keeps(0, "x")), "{page}");
+    assert_eq!(page.matches("Decide by folders").count(), 1, "x and z are not a set: {page}");
+}

@@ -1,0 +1,197 @@
+//! The files of one group, what happens to them, and the choices that a user has.
+
+use std::collections::HashMap;
+
+use maud::{Markup, html};
+use review::{Condition, Decision, Fate, Group, Member, Review, Scope, Settlement, Why};
+
+use crate::layout::{name, plain_name};
+use crate::pages::review_parts::{RULES, choice, outcome, scope};
+use crate::quantity::{count, counted, files, size, time};
+
+/// Largest number of files in the table. Rules can decide about all files of a larger group.
+pub(super) const MOST_FILES: usize = 500;
+
+/// Number of files that have a digit as their key.
+const DIGITS: usize = 9;
+
+/// Returns the details of a group.
+pub(super) fn detail(review: &Review, at: u32) -> Markup {
+    let (index, group) = (review.index(), review.index().group(at));
+    let (members, settlement) = (index.members(at), review.settlement(at));
+    let set = review.sets().set_of(at);
+    let alike = review.sets().groups_of(set).len() as u64;
+    let shown = members.iter().position(|member| member.condition.is_sound()).unwrap_or(0);
+    html! {
+        div data-number=(group.number) data-set=(set) data-files=(members.len()) {
+            h2 { (name(members[shown].name())) }
+            (facts(&group, &members))
+            p.outcome { (outcome(&settlement)) " " (reason(review, &settlement)) }
+            @if group.digest.is_none() {
+                p.note.warning {
+                    "The files of this group are known to be identical, but their digest is not known yet. \
+                     A decision about this group alone needs it; the next scan computes it."
+                }
+            }
+            (actions(review, &settlement, group.digest.is_some(), alike))
+            div.preview-place data-preview={ (group.number) "/" (shown) } {}
+            (table(&members, &settlement))
+        }
+    }
+}
+
+fn facts(group: &Group, members: &[Member]) -> Markup {
+    html! {
+        p.dim {
+            (files(group.inodes.into()))
+            @if members.len() > group.inodes as usize {
+                " with " (counted(members.len() as u64, "name", "names"))
+            }
+            " of " (size(group.size)) " (" (count(group.size)) " bytes) · "
+            b { (size(group.reclaimable)) } " reclaimable"
+            @if let Some(digest) = group.digest { " · BLAKE3 " code.digest { (digest.to_string()) } }
+        }
+    }
+}
+
+fn deciding<'r>(review: &'r Review, settlement: &Settlement) -> Option<&'r Decision> {
+    match settlement {
+        Settlement::Undecided => None,
+        Settlement::Left { by } | Settlement::Decided { by, .. } | Settlement::Void { by, .. } => {
+            review.decisions().get(*by)
+        }
+    }
+}
+
+/// Returns which decision is about the group.
+fn reason(review: &Review, settlement: &Settlement) -> Markup {
+    let Some(decision) = deciding(review, settlement) else { return html! {} };
+    html! { span.dim { "Decision about " (scope(decision)) ": " (choice(decision)) "." } }
+}
+
+fn actions(review: &Review, settlement: &Settlement, has_digest: bool, alike: u64) -> Markup {
+    let decision = deciding(review, settlement);
+    html! {
+        div.bar {
+            label.hidden-label for="rule" { "Keep by rule" }
+            select #rule disabled[!has_digest] {
+                option value="" { "Keep by rule…" }
+                @for (rule, meaning) in RULES.iter().filter(|(rule, _)| !rule.ends_with(':')) {
+                    option value=(rule) { (rule) ": " (meaning) }
+                }
+            }
+            button type="button" data-act="leave" disabled[!has_digest] aria-keyshortcuts="x" {
+                "Leave these" kbd { "x" }
+            }
+            @if let Some(decision) = decision {
+                @if alike > 1 && !matches!(decision.scope, Scope::Folders(_)) {
+                    button type="button" data-act="alike" aria-keyshortcuts="a" {
+                        "Same for all " (count(alike)) " groups in these folders" kbd { "a" }
+                    }
+                }
+                button type="button" data-act="withdraw" data-decision=(decision.id) {
+                    @match decision.scope {
+                        Scope::Group(_) => "Withdraw decision",
+                        Scope::Folders(_) => "Withdraw decision for these folders",
+                        Scope::Filter(_) => "Withdraw decision for the filter",
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table(members: &[Member], settlement: &Settlement) -> Markup {
+    let names = names(members);
+    let hidden = members.len().saturating_sub(MOST_FILES);
+    html! {
+        table.files aria-label="Files of this group" {
+            thead.hidden-label { tr { th scope="col" { "Choice" } th scope="col" { "File" } } }
+            tbody {
+                @for (ordinal, member) in members.iter().take(MOST_FILES).enumerate() {
+                    (file(ordinal, member, fate(settlement, ordinal), names[&key(ordinal, member)]))
+                }
+            }
+        }
+        @if hidden > 0 {
+            p.dim { "and " (counted(hidden as u64, "more name", "more names")) ". Rules decide about these too." }
+        }
+    }
+}
+
+/// Returns the fate of a file. Files of a group without a plan stay.
+fn fate(settlement: &Settlement, ordinal: usize) -> Option<&Fate> {
+    match settlement {
+        Settlement::Decided { fates, .. } => fates.get(ordinal),
+        _ => None,
+    }
+}
+
+fn file(ordinal: usize, member: &Member, fate: Option<&Fate>, names: usize) -> Markup {
+    let label = plain_name(&member.path);
+    let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
+    html! {
+        tr data-ordinal=(ordinal) {
+            td.choice {
+                (toggle(ordinal, member, fate, &label))
+                @if member.condition.is_sound() {
+                    button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
+                        aria-label={ "Keep only " (label) } {
+                        "Only this" @if let Some(digit) = &digit { kbd { (digit) } }
+                    }
+                }
+            }
+            td.file {
+                b { (name(member.name())) } span.where { (name(member.dir())) }
+                ul.facts {
+                    @if let Some(Fate::Keep(why)) = fate { li.keep { (name(reason_of(why).as_bytes())) } }
+                    li { (time(member.mtime_ns.div_euclid(1_000_000))) }
+                    li data-owner=(ordinal) {}
+                    li data-names=(ordinal) data-count=(names) { @if names > 1 { (count(names as u64)) " names" } }
+                    li data-live=(ordinal) { @if !member.condition.is_sound() { (member.condition) } }
+                }
+            }
+        }
+    }
+}
+
+fn toggle(ordinal: usize, member: &Member, fate: Option<&Fate>, label: &str) -> Markup {
+    if !member.condition.is_sound() {
+        return html! { span.fate { "stays" } };
+    }
+    let (word, next) = match fate {
+        None => ("stays", "remove"),
+        Some(Fate::Keep(_)) => ("keep", "remove"),
+        Some(Fate::Remove) => ("remove", "keep"),
+    };
+    html! {
+        button.fate.keep[word == "keep"].remove[word == "remove"] type="button" data-act="toggle"
+            data-ordinal=(ordinal) data-next=(next) aria-label={ (word) ": " (label) ". Press to " (next) "." } {
+            (word)
+        }
+    }
+}
+
+fn reason_of(why: &Why) -> String {
+    match why {
+        Why::Rule(rule) => rule.clone(),
+        Why::First => "first by path".into(),
+        Why::Chosen => "chosen by you".into(),
+        Why::Condition(condition) => condition.to_string(),
+    }
+}
+
+/// Returns the number of names of each file in the group.
+fn names(members: &[Member]) -> HashMap<(u64, u64, usize), usize> {
+    let mut names = HashMap::new();
+    for (ordinal, member) in members.iter().enumerate() {
+        *names.entry(key(ordinal, member)).or_default() += 1;
+    }
+    names
+}
+
+/// Identifies the file of a name. A file that is gone has no inode number, so its name identifies it.
+fn key(ordinal: usize, member: &Member) -> (u64, u64, usize) {
+    let is_known = !matches!(member.condition, Condition::Gone | Condition::Offline);
+    if is_known { (member.device, member.inode, 0) } else { (0, 0, ordinal + 1) }
+}

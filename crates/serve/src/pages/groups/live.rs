@@ -1,0 +1,69 @@
+//! Compares the files of a group with the disk, when the group is shown. It follows no links.
+
+use std::io;
+
+use fsops::{Kind, Stat};
+use review::{Condition, Member};
+use serde_json::{Value, json};
+use walk::PathOpener;
+
+use super::detail::MOST_FILES;
+
+/// Number of directories that are kept open while files are examined.
+const OPEN_DIRS: usize = 16;
+
+/// Returns what is different from the scan, and facts that the catalog does not have, for each file
+/// that the page shows. `size` is the size of each file.
+pub(super) fn check(size: u64, members: &[Member]) -> Value {
+    let (mut opener, users) = (PathOpener::new(OPEN_DIRS), Users::read());
+    let files = members.iter().take(MOST_FILES).map(|member| {
+        if member.condition == Condition::Offline {
+            return json!({ "text": "offline", "warn": true });
+        }
+        match opener.stat(&member.path) {
+            Ok(now) => facts(size, member, &now, &users),
+            Err(error) => json!({ "text": problem(&error), "warn": true }),
+        }
+    });
+    json!({ "files": files.collect::<Vec<Value>>() })
+}
+
+fn facts(size: u64, member: &Member, now: &Stat, users: &Users) -> Value {
+    let is_same = now.kind == Kind::File
+        && (now.size, now.mtime_ns(), now.ctime_ns) == (size, member.mtime_ns, member.ctime_ns)
+        && now.inode == member.inode;
+    let text = if is_same { "unchanged" } else { "changed since the scan" };
+    json!({ "text": text, "warn": !is_same, "owner": users.name(now.uid), "links": now.links })
+}
+
+fn problem(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOENT) => "gone".into(),
+        Some(libc::EACCES) => "lop may not look at it".into(),
+        // A link or a file took the place of a directory.
+        Some(libc::ELOOP | libc::ENOTDIR) => "changed since the scan".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// The names of the users of this machine.
+struct Users(Vec<(u32, String)>);
+
+impl Users {
+    /// Reads the names. Users in a directory service keep their numbers.
+    fn read() -> Users {
+        let text = std::fs::read("/etc/passwd").unwrap_or_default();
+        let text = String::from_utf8_lossy(&text);
+        let users = text.lines().filter_map(|line| {
+            let mut fields = line.split(':');
+            let (name, id) = (fields.next()?, fields.nth(1)?);
+            Some((id.parse().ok()?, name.to_owned()))
+        });
+        Users(users.collect())
+    }
+
+    fn name(&self, id: u32) -> String {
+        let known = self.0.iter().find(|(known, _)| *known == id);
+        known.map_or_else(|| id.to_string(), |(_, name)| name.clone())
+    }
+}

@@ -1,0 +1,306 @@
+//! Tests of the pages on which groups are reviewed, on scanned trees.
+
+#![expect(clippy::disallowed_methods, reason = "tests change scanned files")]
+
+mod scanned;
+
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+use testkit::TreeBuilder;
+
+use self::scanned::Scanned;
+use crate::assets;
+
+/// Two equal folders with two photos each, and two equal videos elsewhere.
+fn photos() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("photos/2019/one.jpg", 1, 30_000)
+        .seeded("photos/2019/two.jpg", 2, 20_000)
+        .seeded("copy/2019/one.jpg", 1, 30_000)
+        .seeded("copy/2019/two.jpg", 2, 20_000)
+        .seeded("videos/long.mp4", 3, 90_000)
+        .seeded("videos/long (1).mp4", 3, 90_000)
+        .file("alone", "no copy")
+}
+
+/// Returns the number of a group of which some name is this, and its page.
+fn group(scanned: &Scanned, name: &str) -> (i64, i64, Value) {
+    let view = scanned.json("/groups/view");
+    let rows = scanned.page(&format!("/groups/rows?view={}&from=0&n=50", view["view"]));
+    let row = rows.split("<div class=\"row\"").find(|row| row.contains(name)).expect("a row");
+    let number = row.split("data-id=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let number = number.and_then(|number| number.parse().ok()).expect("a number");
+    (number, view["revision"].as_i64().expect("a revision"), view["view"].clone())
+}
+
+fn detail(scanned: &Scanned, number: i64, revision: i64) -> String {
+    scanned.page(&format!("/groups/detail?id={number}&revision={revision}"))
+}
+
+/// Returns the fates that the details of a group show, in the order of the files.
+fn fates(page: &str) -> Vec<&str> {
+    let buttons = page.split("data-act=\"toggle\"").skip(1);
+    buttons
+        .map(|button| {
+            let word = button.split('>').nth(1).and_then(|rest| rest.split('<').next());
+            word.expect("a word")
+        })
+        .collect()
+}
+
+fn decide(scanned: &Scanned, scope: &Value, choice: &Value, revision: i64) -> (StatusCode, Value) {
+    let body = json!({ "scope": scope, "choice": choice, "revision": revision });
+    scanned.post("/api/decide", &body)
+}
+
+#[test]
+fn a_filter_selects_rows_and_the_totals_follow_it() {
+    let scanned = Scanned::new(&photos());
+    let all = scanned.json("/groups/view");
+    assert_eq!(all["count"], 3);
+    let some = scanned.json("/groups/view?filter=ext:jpg&sort=path");
+    assert_eq!(some["count"], 2);
+    let totals = some["totals"].as_str().expect("text");
+    assert!(totals.contains("<b>2</b> groups") && totals.contains("52.0 KiB"), "{totals}");
+    let rows = scanned.page(&format!("/groups/rows?view={}&from=1&n=50", some["view"]));
+    assert_eq!(rows.matches("role=\"row\"").count(), 1);
+    assert!(rows.contains("aria-rowindex=\"2\"") && rows.contains("two.jpg"), "{rows}");
+}
+
+#[test]
+fn a_wrong_filter_is_explained() {
+    let scanned = Scanned::new(&photos());
+    let answer = scanned.json("/groups/view?filter=size:many");
+    assert!(answer["problem"].as_str().expect("text").contains("size:many"), "{answer}");
+    assert!(answer["view"].is_null(), "{answer}");
+}
+
+#[test]
+fn names_from_the_disk_are_escaped_everywhere() {
+    let name = "<img src=x onerror=alert(1)>\"'&\n\u{202e}gpj.exe";
+    let tree = TreeBuilder::new()
+        .file(format!("a<b>/{name}"), "content")
+        .file(format!("c\"d/{name}"), "content");
+    let scanned = Scanned::new(&tree);
+    let (number, revision, view) = group(&scanned, "row");
+    let sets = scanned.json("/same-folders/view");
+    let rules = json!({ "rules": ["path:<b>*"] });
+    assert_eq!(decide(&scanned, &json!({ "filter": "" }), &rules, revision).0, StatusCode::OK);
+    for page in [
+        scanned.page(&format!("/groups/rows?view={view}&from=0&n=50")),
+        detail(&scanned, number, revision),
+        scanned.page(&format!("/same-folders/rows?view={}&from=0&n=50", sets["view"])),
+        scanned.page(&format!("/same-folders/detail?id=0&revision={revision}")),
+        scanned.page("/groups?filter=%22%3E%3Cimg%3E"),
+        scanned.json("/review/decisions")["html"].as_str().expect("text").to_owned(),
+    ] {
+        for bad in ["<img src=x", "<img>", "a<b>", "c\"d", "path:<b>", "\u{202e}"] {
+            assert!(!page.contains(bad), "{bad} in {page}");
+        }
+    }
+}
+
+#[test]
+fn numbers_of_an_earlier_scan_are_refused() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, view) = group(&scanned, "long");
+    std::fs::remove_file(scanned.tree.join("videos/long.mp4")).expect("removed");
+    scanned.scan();
+    let rows = format!("/groups/rows?view={view}&from=0&n=50");
+    let detail = format!("/groups/detail?id={number}&revision={revision}");
+    for path in [rows, detail] {
+        assert_eq!(scanned.get(&path).0, StatusCode::CONFLICT, "{path}");
+    }
+    let leave = json!({ "leave": true });
+    let (status, body) = decide(&scanned, &json!({ "group": number }), &leave, revision);
+    assert_eq!(status, StatusCode::CONFLICT, "{body}");
+    assert_eq!(scanned.json("/groups/view")["count"], 2);
+}
+
+#[test]
+fn decisions_keep_the_numbers_and_survive_a_restart() {
+    let mut scanned = Scanned::new(&photos());
+    let (number, revision, view) = group(&scanned, "long");
+    let scope = json!({ "group": number });
+    let body =
+        json!({ "scope": scope, "choice": { "files": [1] }, "revision": revision, "view": view });
+    let (status, answer) = scanned.post("/api/decide", &body);
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_eq!(answer["revision"], revision);
+    assert!(answer["totals"].as_str().expect("text").contains("1 decided"), "{answer}");
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["remove", "keep"]);
+    scanned.restart();
+    let (number, revision, _) = group(&scanned, "long");
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["remove", "keep"]);
+}
+
+#[test]
+fn groups_that_were_dropped_keep_their_numbers() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, view) = group(&scanned, "long");
+    scanned.app.drop_groups();
+    detail(&scanned, number, revision);
+    let rows = format!("/groups/rows?view={view}&from=0&n=50");
+    assert_eq!(scanned.get(&rows).0, StatusCode::CONFLICT, "listings are gone");
+}
+
+#[test]
+fn one_file_of_a_group_always_stays() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, _) = group(&scanned, "long");
+    let scope = json!({ "group": number });
+    let change = |keep: &[u32], remove: &[u32]| {
+        let choice = json!({ "change": { "keep": keep, "remove": remove } });
+        decide(&scanned, &scope, &choice, revision).0
+    };
+    assert_eq!(change(&[], &[0]), StatusCode::OK);
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["remove", "keep"]);
+    assert_eq!(change(&[], &[1]), StatusCode::BAD_REQUEST);
+    assert_eq!(change(&[0], &[1]), StatusCode::OK);
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["keep", "remove"]);
+    for missing in [json!([]), json!([7])] {
+        let choice = json!({ "files": missing });
+        assert!(decide(&scanned, &scope, &choice, revision).0.is_client_error());
+    }
+}
+
+#[test]
+fn all_names_of_a_file_share_its_fate() {
+    let tree = TreeBuilder::new()
+        .hard_links("same bytes", &["a/one", "a/two"])
+        .file("b/three", "same bytes");
+    let scanned = Scanned::new(&tree);
+    let (number, revision, _) = group(&scanned, "one");
+    let choice = json!({ "change": { "keep": [], "remove": [1] } });
+    let (status, body) = decide(&scanned, &json!({ "group": number }), &choice, revision);
+    assert_eq!(status, StatusCode::OK, "{body}");
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["remove", "remove", "keep"]);
+}
+
+#[test]
+fn the_same_choice_settles_all_groups_in_the_same_folders() {
+    let scanned = Scanned::new(&photos());
+    let (one, revision, _) = group(&scanned, "one.jpg");
+    let (two, ..) = group(&scanned, "two.jpg");
+    let page = detail(&scanned, one, revision);
+    let set = page.split("data-set=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let scope = json!({ "set": set.and_then(|set| set.parse::<u32>().ok()).expect("a set") });
+    let like = json!({ "like": one });
+    let (status, body) = decide(&scanned, &scope, &like, revision);
+    assert_eq!(status, StatusCode::BAD_REQUEST, "nothing is decided yet: {body}");
+    let only = json!({ "files": [1] });
+    assert_eq!(decide(&scanned, &json!({ "group": one }), &only, revision).0, StatusCode::OK);
+    assert_eq!(decide(&scanned, &scope, &like, revision).0, StatusCode::OK);
+    for number in [one, two] {
+        let page = detail(&scanned, number, revision);
+        assert_eq!(fates(&page), ["remove", "keep"]);
+        assert!(page.contains("Withdraw decision for these folders"), "{page}");
+    }
+}
+
+#[test]
+fn one_click_settles_a_set_of_folders_and_can_be_withdrawn() {
+    let scanned = Scanned::new(&photos());
+    let view = scanned.json("/same-folders/view?filter=COPY");
+    assert_eq!(view["count"], 1);
+    let rows = scanned.page(&format!("/same-folders/rows?view={}&from=0&n=9", view["view"]));
+    let set: u32 = rows.split("data-id=\"").nth(1).expect("a row")[..1].parse().expect("a number");
+    let (scope, revision) = (json!({ "set": set }), view["revision"].as_i64().expect("a revision"));
+    let body = json!({ "scope": scope, "choice": { "folders": [0] }, "revision": revision, "view": view["view"] });
+    let (status, answer) = scanned.post("/api/decide", &body);
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert!(answer["totals"].as_str().expect("text").contains("2 decided"), "{answer}");
+    let page = scanned.page(&format!("/same-folders/detail?id={set}&revision={revision}"));
+    let id = page.split("data-decision=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let id: i64 = id.and_then(|id| id.parse().ok()).expect("an id");
+    let body = json!({ "id": id, "revision": revision, "view": view["view"] });
+    let (status, answer) = scanned.post("/api/withdraw", &body);
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert!(answer["totals"].as_str().expect("text").contains("0 decided"), "{answer}");
+}
+
+#[test]
+fn rules_for_a_filter_do_what_their_preview_says() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, _) = group(&scanned, "one.jpg");
+    let leave = json!({ "leave": true });
+    assert_eq!(decide(&scanned, &json!({ "group": number }), &leave, revision).0, StatusCode::OK);
+    let view = scanned.json("/groups/view?filter=copies:%3E1");
+    let preview = scanned.json(&format!(
+        "/review/preview?revision={revision}&view={}&rules=newest%0Apath:videos",
+        view["view"]
+    ));
+    let text = preview["html"].as_str().expect("text");
+    assert!(
+        text.contains("<b>2 groups</b> would be settled") && text.contains("<b>2 files</b>"),
+        "{text}"
+    );
+    assert!(text.contains("1 group keeps its own decision"), "{text}");
+    let rules = json!({ "rules": ["newest", "path:videos"] });
+    let scope = json!({ "filter": "copies:>1" });
+    assert_eq!(decide(&scanned, &scope, &rules, revision).0, StatusCode::OK);
+    let totals = scanned.json("/groups/view")["totals"].to_string();
+    assert!(totals.contains("0 undecided, 2 decided, 1 left"), "{totals}");
+    let wrong = json!({ "rules": ["biggest"] });
+    let (status, body) = decide(&scanned, &scope, &wrong, revision);
+    assert_eq!(status, StatusCode::BAD_REQUEST);
+    assert!(body["error"].as_str().expect("text").contains("biggest"), "{body}");
+}
+
+#[test]
+fn rows_stay_in_place_when_a_decision_ends_their_match() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, _) = group(&scanned, "long");
+    let view = scanned.json("/groups/view?filter=is:undecided");
+    let leave = json!({ "leave": true });
+    assert_eq!(decide(&scanned, &json!({ "group": number }), &leave, revision).0, StatusCode::OK);
+    let rows = scanned.page(&format!("/groups/rows?view={}&from=0&n=50", view["view"]));
+    assert_eq!(rows.matches("role=\"row\"").count(), 3);
+    assert_eq!(scanned.json("/groups/view?filter=is:undecided")["count"], 2);
+}
+
+#[test]
+fn empty_lists_say_what_to_do_next() {
+    let scanned = Scanned::not_yet(&TreeBuilder::new().file("a", "alone"));
+    let empty = |path: &str| scanned.json(path)["empty"].as_str().expect("text").to_owned();
+    for page in ["/groups/view", "/same-folders/view"] {
+        assert!(empty(page).contains("Nothing has been scanned yet"), "{page}");
+    }
+    scanned.scan();
+    assert!(empty("/groups/view").contains("No duplicates"));
+    let scanned = Scanned::new(&photos());
+    let nothing = scanned.json("/groups/view?filter=nowhere")["empty"].to_string();
+    assert!(nothing.contains("Nothing matches this filter"), "{nothing}");
+    let broken = Scanned::new(&photos());
+    std::fs::write(broken.app.catalog_path(), "no database").expect("written");
+    let text = broken.json("/groups/view")["empty"].to_string();
+    assert!(text.contains("cannot be used"), "{text}");
+}
+
+#[test]
+fn files_that_changed_since_the_scan_are_noticed() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, _) = group(&scanned, "one.jpg");
+    let live = || {
+        let live = scanned.json(&format!("/groups/live?id={number}&revision={revision}"));
+        let files = live["files"].as_array().expect("files").clone();
+        files.iter().map(|file| file["text"].as_str().expect("text").to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(live(), ["unchanged", "unchanged"]);
+    std::fs::write(scanned.tree.join("copy/2019/one.jpg"), "other").expect("written");
+    std::fs::remove_file(scanned.tree.join("photos/2019/one.jpg")).expect("removed");
+    assert_eq!(live(), ["changed since the scan", "gone"]);
+}
+
+#[test]
+fn the_pages_stay_small() {
+    let scanned = Scanned::new(&photos());
+    let shared =
+        ["app.css", "app.js", "http.js", "keys.js", "list.js", "times.js", "review.js", "rules.js"];
+    for (path, own) in [("/groups", "groups.js"), ("/same-folders", "folder-sets.js")] {
+        let assets = assets::size(&shared) + assets::size(&[own]);
+        let page = scanned.page(path);
+        assert!(page.len() + assets <= 60_000, "{path}: {} + {assets} bytes", page.len());
+        assert!(!page.contains("style=") && !page.contains("onclick="), "{path}");
+    }
+}

@@ -1,0 +1,134 @@
+//! The folders of one set, the choices that a user has, and some of its groups.
+
+use maud::{Markup, html};
+use review::{Folder, Review};
+
+use crate::layout::{name, plain_name};
+use crate::pages::review_parts::{choice, outcome, state};
+use crate::quantity::{count, counted, files, size};
+
+/// Number of folders in the table.
+const MOST_FOLDERS: usize = 200;
+
+/// Number of groups that are shown as a sample.
+const SAMPLE: usize = 10;
+
+/// Number of folders that have a digit as their key.
+const DIGITS: usize = 9;
+
+/// Returns the details of a set.
+pub(super) fn detail(review: &Review, at: u32) -> Markup {
+    let set = review.sets().set(review.index(), at);
+    let decision = review.decisions().about(&review.folders_scope(at));
+    let has_several = set.folders.len() > 1;
+    html! {
+        div data-set=(at) data-files=(set.folders.len()) {
+            h2 {
+                (counted(set.groups.into(), "group", "groups")) " in "
+                (counted(set.folders.len() as u64, "folder", "folders"))
+            }
+            p.dim {
+                (files(set.files)) " · " b { (size(set.reclaimable)) } " reclaimable. "
+                @if has_several { "Below these folders, the files are in the same places." }
+                @else { "All copies are in one folder, so only rules can decide." }
+            }
+            p.outcome {
+                @match decision {
+                    None => { b { "No decision about these folders." } }
+                    Some(decision) => { b { "Decision about these folders: " } (choice(decision)) "." }
+                }
+            }
+            div.bar {
+                button type="button" data-act="rules" { "Decide by rules…" }
+                button type="button" data-act="leave" aria-keyshortcuts="x" { "Leave these" kbd { "x" } }
+                @if let Some(decision) = decision {
+                    button type="button" data-act="withdraw" data-decision=(decision.id) { "Withdraw decision" }
+                }
+            }
+            (folders(&set.folders, has_several))
+            (sample(review, at))
+        }
+    }
+}
+
+fn folders(folders: &[Folder], has_several: bool) -> Markup {
+    let hidden = folders.len().saturating_sub(MOST_FOLDERS);
+    html! {
+        table.files aria-label="Folders of this set" {
+            thead { tr {
+                th scope="col" { "Folder" } th.num scope="col" { "Files" } th.num scope="col" { "Size" }
+            } }
+            tbody {
+                @for (ordinal, folder) in folders.iter().take(MOST_FOLDERS).enumerate() {
+                    tr data-ordinal=(ordinal) {
+                        td.file {
+                            (path(ordinal, folder, folders))
+                            @if has_several { (keep(ordinal, &plain_name(&folder.path))) }
+                        }
+                        td.num { (count(folder.files)) }
+                        td.num { (size(folder.bytes)) }
+                    }
+                }
+            }
+        }
+        @if hidden > 0 { p.dim { "and " (counted(hidden as u64, "more folder", "more folders")) } }
+        @if folders.len() > 2 {
+            p.bar { button type="button" data-act="several" { "Keep the files in the ticked folders" } }
+        }
+    }
+}
+
+fn path(ordinal: usize, folder: &Folder, folders: &[Folder]) -> Markup {
+    html! {
+        @if folders.len() > 2 {
+            label.tick { input type="checkbox" data-folder=(ordinal); (name(&folder.path)) }
+        } @else { (name(&folder.path)) }
+        @if contains_another(folder, folders) { span.where { "without the other folders of this set" } }
+    }
+}
+
+fn keep(ordinal: usize, label: &str) -> Markup {
+    let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
+    html! {
+        p.keep-folder {
+            button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
+                aria-label={ "Keep the files in " (label) } {
+                "Keep the files in this folder" @if let Some(digit) = &digit { kbd { (digit) } }
+            }
+        }
+    }
+}
+
+/// Returns whether another folder of the set is below this one.
+fn contains_another(folder: &Folder, folders: &[Folder]) -> bool {
+    let below = |path: &[u8]| {
+        let rest = path.strip_prefix(folder.path.as_slice());
+        rest.is_some_and(|rest| rest.starts_with(b"/") || (!rest.is_empty() && folder.path == b"/"))
+    };
+    folders.iter().any(|other| below(&other.path))
+}
+
+fn sample(review: &Review, set: u32) -> Markup {
+    let groups = review.sets().groups_of(set);
+    html! {
+        h2 {
+            @if groups.len() > SAMPLE { "The " (SAMPLE) " largest of " (count(groups.len() as u64)) " groups" }
+            @else { "Groups" }
+        }
+        table.files aria-label="Groups of this set" {
+            tbody {
+                @for &at in groups.iter().take(SAMPLE) {
+                    @let path = review.index().first_path(at);
+                    tr {
+                        td.num { (size(review.index().group(at).reclaimable)) }
+                        td.file {
+                            b { (name(walk::split_path(&path).1)) }
+                            span.where { (outcome(&review.settlement(at))) }
+                        }
+                        td { (state(review, at)) }
+                    }
+                }
+            }
+        }
+    }
+}
