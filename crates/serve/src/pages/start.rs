@@ -81,7 +81,7 @@ fn first_page(app: &App) -> Markup {
 fn unusable(error: &PageError) -> Markup {
     html! {
         h1 { "The catalog cannot be used" }
-        .note.error role="alert" { (error.text()) }
+        .note.error role="alert" { (error.markup()) }
         (scan_form(&[]))
     }
 }

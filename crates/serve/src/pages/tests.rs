@@ -148,9 +148,8 @@ fn a_plan_is_stale_after_a_decision() {
     let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
     assert!(!server.get("/plan").contains("Make the plan again"));
     let scope = catalog::Scope::Filter(String::new());
-    let decided = server
-        .app
-        .with_decider(|decider| Ok(decider.decide(&scope, &catalog::Choice::Leave, 5)?));
+    let decided =
+        server.app.with_decider(|decider| Ok(decider.decide(scope, catalog::Choice::Leave, 5)?));
     let decision = decided.expect("decided");
     assert!(server.get("/plan").contains("Decisions were made or withdrawn after this plan"));
     let withdrawn = server.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
