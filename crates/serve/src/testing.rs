@@ -1,5 +1,6 @@
 //! What the tests of the pages share: a server without a socket, whose jobs run a script instead of lop.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -59,7 +60,7 @@ static TREE: LazyLock<TempTree> =
     LazyLock::new(|| TreeBuilder::new().file("lop", PROGRAM).mode("lop", 0o755).make_temp());
 
 /// A server for one test.
-pub(crate) struct Site {
+pub(crate) struct TestServer {
     pub(crate) app: Arc<App>,
     router: Router,
     token: String,
@@ -67,14 +68,14 @@ pub(crate) struct Site {
     runtime: tokio::runtime::Runtime,
 }
 
-impl Site {
+impl TestServer {
     /// Returns a server with an empty folder of its own.
-    pub(crate) fn new(allow_actions: bool) -> Site {
-        Site::with(TreeBuilder::new(), allow_actions)
+    pub(crate) fn new(allow_actions: bool) -> TestServer {
+        TestServer::with(&TreeBuilder::new(), allow_actions)
     }
 
     /// Returns a server whose folder has the files of a tree.
-    pub(crate) fn with(tree: TreeBuilder, allow_actions: bool) -> Site {
+    pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> TestServer {
         let program = TREE.path().join("lop");
         let tree = tree.make_temp();
         let options = Options {
@@ -92,7 +93,7 @@ impl Site {
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("runtime");
-        Site { router: router(gate, Arc::clone(&app)), app, token, tree, runtime }
+        TestServer { router: router(gate, Arc::clone(&app)), app, token, tree, runtime }
     }
 
     /// Creates a catalog with one group of two files, which was scanned below `/pictures`. Call it before
@@ -110,7 +111,8 @@ impl Site {
 
     /// Creates a file in the folder of the server.
     pub(crate) fn put(&self, name: &str, content: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), content).expect("written");
+        let file = std::fs::File::create(self.path(name));
+        file.and_then(|mut file| file.write_all(content.as_ref())).expect("written");
     }
 
     /// Returns the content of a file in the folder of the server; empty if it does not exist.

@@ -79,7 +79,7 @@ struct ScanRequest {
 async fn scan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let request: ScanRequest = read(&body)?;
     let job = app.blocking(move |app| start(app, JobSpec::Scan { paths: request.paths(app)? }));
-    started(job.await?)
+    Ok(started(job.await?))
 }
 
 impl ScanRequest {
@@ -122,7 +122,7 @@ fn folder(typed: &str) -> Result<PathBuf, PageError> {
 
 /// Returns bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 #[derive(Deserialize)]
@@ -140,7 +140,7 @@ async fn plan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
         app.plans.begin(job, action, decisions);
         Ok(job)
     });
-    started(job.await?)
+    Ok(started(job.await?))
 }
 
 #[derive(Deserialize)]
@@ -157,7 +157,7 @@ async fn apply(State(app): State<Arc<App>>, body: Bytes) -> Answer {
         app.plans.applied(plan, job);
         Ok(job)
     });
-    started(job.await?)
+    Ok(started(job.await?))
 }
 
 #[derive(Deserialize)]
@@ -169,12 +169,12 @@ async fn undo(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     app.check_actions()?;
     let UndoRequest { run } = read(&body)?;
     let spec = JobSpec::Undo { run: Some(run), paths: Vec::new() };
-    started(app.blocking(|app| start(app, spec)).await?)
+    Ok(started(app.blocking(|app| start(app, spec)).await?))
 }
 
 async fn restore(State(app): State<Arc<App>>) -> Answer {
     app.check_actions()?;
-    started(app.blocking(|app| start(app, JobSpec::Restore { paths: Vec::new() })).await?)
+    Ok(started(app.blocking(|app| start(app, JobSpec::Restore { paths: Vec::new() })).await?))
 }
 
 #[derive(Deserialize)]
@@ -189,11 +189,11 @@ async fn purge(State(app): State<Arc<App>>, body: Bytes) -> Answer {
         return Err(PageError::bad_request("This is more than a hundred years").into());
     }
     let spec = JobSpec::PurgeQuarantine { older_than_seconds: days * 86_400 };
-    started(app.blocking(|app| start(app, spec)).await?)
+    Ok(started(app.blocking(|app| start(app, spec)).await?))
 }
 
-fn started(job: JobId) -> Answer {
-    Ok(Json::<Value>(json!({ "job": job })))
+fn started(job: JobId) -> Json<Value> {
+    Json(json!({ "job": job }))
 }
 
 fn start(app: &App, spec: JobSpec) -> Result<JobId, PageError> {

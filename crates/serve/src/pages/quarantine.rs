@@ -158,10 +158,10 @@ fn file_table(stored: &[QuarantinedFile]) -> Markup {
         .scroll {
             table.files {
                 thead { tr {
-                    th scope="col" { "Came from" }
+                    th.wide scope="col" { "Came from" }
                     th.num scope="col" { "Size" }
-                    th.num scope="col" { "Run" }
-                    th scope="col" { "Since" }
+                    th.num.optional scope="col" { "Run" }
+                    th.optional scope="col" { "Since" }
                 } }
                 tbody {
                     @for file in stored.iter().rev().take(LISTED) {
@@ -171,8 +171,8 @@ fn file_table(stored: &[QuarantinedFile]) -> Markup {
                                 @if let Some(number) = file.files { small.path-line { "folder with " (files(number)) } }
                             }
                             td.num { (size(file.size)) }
-                            td.num { a href=(format!("/runs/{}", file.run)) { (file.run) } }
-                            td { (time(file.since_ms)) }
+                            td.num.optional { a href=(format!("/runs/{}", file.run)) { (file.run) } }
+                            td.optional { (time(file.since_ms)) }
                         }
                     }
                 }

@@ -102,7 +102,7 @@ fn run_table(runs: &[Result<RunSummary, action::Error>], is_busy: bool) -> Marku
                     th scope="col" { "Began" }
                     th scope="col" { "What" }
                     th.num scope="col" { "Files" }
-                    th.num scope="col" { "Freed" }
+                    th.num.optional scope="col" { "Freed" }
                     th.num scope="col" { "Left alone" }
                     th scope="col" { "State" }
                 } }
@@ -123,7 +123,7 @@ fn run_row(run: &RunSummary, may_run: bool) -> Markup {
             td { (time(run.started_ms)) }
             td { (run.kind.word()) }
             td.num { (count(run.done)) }
-            td.num { @if run.freed > 0 { (size(run.freed)) } }
+            td.num.optional { @if run.freed > 0 { (size(run.freed)) } }
             td.num { @if run.failed > 0 { span.warn { (count(run.failed)) } } }
             td { (state(run, may_run)) }
         }

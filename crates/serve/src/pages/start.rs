@@ -26,7 +26,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, PageError> {
-    let content = app.blocking(|app| content(app)).await?;
+    let content = app.blocking(|app| Ok(content(app))).await?;
     let main = html! {
         .narrow data-module="start" {
             (outcome(&app, &done))
@@ -37,24 +37,24 @@ async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, 
     Ok(page(&app, "Start", "/", &main))
 }
 
-fn content(app: &App) -> Result<Markup, PageError> {
+fn content(app: &App) -> Markup {
     if !app.catalog_path().exists() {
-        return Ok(first_page(app));
+        return first_page(app);
     }
     let (summary, decisions) = match app.summary().and_then(|all| Ok((all, app.decisions_now()?.0)))
     {
         Ok(all) => all,
-        Err(error) => return Ok(unusable(&error)),
+        Err(error) => return unusable(&error),
     };
     let offline = disks::offline(&summary.overview.volumes);
-    Ok(html! {
+    html! {
         h1 { "What is stored twice" }
         (cards(&summary, decisions))
         (steps(app, &summary, decisions))
         (scan_form(&summary.overview.roots))
         (disk_table(&summary.overview.volumes, &offline))
         (catalog_line(app, &summary))
-    })
+    }
 }
 
 /// The page before the first scan.
@@ -165,7 +165,7 @@ fn root_table(roots: &[ScannedRoot]) -> Markup {
         .scroll {
             table {
                 thead { tr {
-                    th scope="col" { span.hidden-label { "Scan again" } }
+                    th.narrow scope="col" { span.hidden-label { "Scan again" } }
                     th scope="col" { "Folder" }
                     th.num scope="col" { "Files" }
                     th.num scope="col" { "Size" }

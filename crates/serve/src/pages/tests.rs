@@ -10,7 +10,7 @@ use axum::http::StatusCode;
 use runtime::Progress;
 use testkit::TreeBuilder;
 
-use crate::testing::Site;
+use crate::testing::TestServer;
 
 /// A name that would end an element, an attribute and a shell word.
 const HOSTILE: &str = "/x/'\"><img src=x>\n\u{202e}$(id)";
@@ -26,36 +26,36 @@ fn line(path: &str, kept: &str, why: &str) -> String {
 }
 
 /// A server whose jobs make a plan of these lines.
-fn site_with_plan(lines: &[String], allow_actions: bool) -> Site {
-    let site = Site::new(allow_actions);
-    site.make_catalog();
-    site.put("plan", lines.concat());
-    site.put(
+fn server_with_plan(lines: &[String], allow_actions: bool) -> TestServer {
+    let server = TestServer::new(allow_actions);
+    server.make_catalog();
+    server.put("plan", lines.concat());
+    server.put(
         "stdout",
         r#"{"summary":{"groups":1,"files":2,"reclaimable_bytes":0,"stale_files":3}}"#,
     );
-    let job = site.run("/api/plan", r#"{"action":"quarantine"}"#);
+    let job = server.run("/api/plan", r#"{"action":"quarantine"}"#);
     assert_eq!((job.id.0, job.exit_code), (1, Some(0)));
-    site
+    server
 }
 
 #[test]
 fn without_a_catalog_the_start_page_offers_a_scan() {
-    let site = Site::new(false);
-    let page = site.get("/");
+    let server = TestServer::new(false);
+    let page = server.get("/");
     assert!(
         page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\"")
     );
-    assert!(site.get("/plan").contains("Nothing was scanned yet"));
-    assert!(site.get("/runs").contains("No run yet"));
-    assert!(site.get("/quarantine").contains("The quarantine is empty"));
+    assert!(server.get("/plan").contains("Nothing was scanned yet"));
+    assert!(server.get("/runs").contains("No run yet"));
+    assert!(server.get("/quarantine").contains("The quarantine is empty"));
 }
 
 #[test]
 fn the_start_page_shows_what_the_catalog_contains() {
-    let site = Site::new(false);
-    site.make_catalog();
-    let page = site.get("/");
+    let server = TestServer::new(false);
+    server.make_catalog();
+    let page = server.get("/");
     for part in ["<b class=\"big\">8.0 KiB</b>", "1 group", "3</b>files remembered", "/pictures"] {
         assert!(page.contains(part), "{part} in {page}");
     }
@@ -63,14 +63,14 @@ fn the_start_page_shows_what_the_catalog_contains() {
 
 #[test]
 fn a_scan_starts_for_folders_that_were_scanned_or_typed_even_on_a_read_only_server() {
-    let site = Site::new(false);
-    site.make_catalog();
-    let typed = site.path("");
+    let server = TestServer::new(false);
+    server.make_catalog();
+    let typed = server.path("");
     let typed = typed.to_str().expect("plain").trim_end_matches('/');
     let known = super::jobs::hex(b"/pictures");
     let body = serde_json::json!({ "roots": [known], "path": typed }).to_string();
-    assert_eq!(site.run("/api/scan", &body).exit_code, Some(0));
-    let calls = site.content("calls");
+    assert_eq!(server.run("/api/scan", &body).exit_code, Some(0));
+    let calls = server.content("calls");
     assert!(
         calls.ends_with(&format!("--json --progress json scan -- /pictures {typed}\n")),
         "{calls}"
@@ -79,8 +79,8 @@ fn a_scan_starts_for_folders_that_were_scanned_or_typed_even_on_a_read_only_serv
 
 #[test]
 fn a_folder_that_cannot_be_scanned_is_refused_with_the_reason() {
-    let site = Site::new(false);
-    site.make_catalog();
+    let server = TestServer::new(false);
+    server.make_catalog();
     for (body, status) in [
         (r#"{"path":"relative"}"#, StatusCode::BAD_REQUEST),
         (r#"{"path":"/no/such/folder"}"#, StatusCode::BAD_REQUEST),
@@ -89,87 +89,88 @@ fn a_folder_that_cannot_be_scanned_is_refused_with_the_reason() {
         ("not JSON", StatusCode::BAD_REQUEST),
         (r#"{"roots":["2f"]}"#, StatusCode::CONFLICT),
     ] {
-        let (answered, answer) = site.post("/api/scan", body);
+        let (answered, answer) = server.post("/api/scan", body);
         assert_eq!(answered, status, "{body}");
         assert!(answer["error"].as_str().is_some_and(|why| !why.is_empty()));
     }
-    assert_eq!(site.content("calls"), "");
+    assert_eq!(server.content("calls"), "");
 }
 
 #[test]
 fn a_read_only_server_starts_nothing_that_changes_files() {
-    let site = site_with_plan(&[line("/b", "/a", "oldest")], false);
-    let before = site.content("calls");
+    let server = server_with_plan(&[line("/b", "/a", "oldest")], false);
+    let before = server.content("calls");
     for (path, body) in [
         ("/api/apply", r#"{"plan":1}"#),
         ("/api/undo", r#"{"run":1}"#),
         ("/api/restore", "{}"),
         ("/api/purge", r#"{"days":0}"#),
     ] {
-        let (status, answer) = site.post(path, body);
+        let (status, answer) = server.post(path, body);
         assert_eq!(status, StatusCode::FORBIDDEN, "{path}");
         assert_eq!(answer["error"], "This server is read-only");
     }
-    assert_eq!(site.content("calls"), before);
-    let page = site.get("/plan");
+    assert_eq!(server.content("calls"), before);
+    let page = server.get("/plan");
     assert!(page.contains("This server is read-only") && !page.contains("<dialog"));
 }
 
 #[test]
 fn a_plan_is_shown_filtered_and_applied_once() {
     let lines = [line("/b/One", "/a/one", "oldest"), line("/b/two", "/a/two", "chosen")];
-    let site = site_with_plan(&lines, true);
-    let page = site.get("/plan");
+    let server = server_with_plan(&lines, true);
+    let page = server.get("/plan");
     for part in ["Move 2 files to quarantine", "3 files changed or gone since the scan", "<dialog"]
     {
         assert!(page.contains(part), "{part}");
     }
-    let all = site.get("/plan/1/lines?from=0&count=50");
+    let all = server.get("/plan/1/lines?from=0&count=50");
     assert!(all.contains("data-path=\"/b/One\"") && all.contains("data-kept=\"/a/two\""));
     assert!(all.contains("data-rank=\"1\"") && all.contains("oldest"));
-    let found = site.get("/plan/1/lines?from=0&count=50&filter=ONE");
+    let found = server.get("/plan/1/lines?from=0&count=50&filter=ONE");
     assert!(found.contains("/b/One") && !found.contains("/b/two"));
-    assert_eq!(site.get("/plan/1/count?filter=two"), r#"{"count":1}"#);
-    assert_eq!(site.get("/plan/1/lines?from=2&count=9"), "");
+    assert_eq!(server.get("/plan/1/count?filter=two"), r#"{"count":1}"#);
+    assert_eq!(server.get("/plan/1/lines?from=2&count=9"), "");
 
-    site.put("stdout", r#"{"summary":{"run":7,"done":2,"already":0,"failed":0,"freed_bytes":0}}"#);
-    let job = site.run("/api/apply", r#"{"plan":1}"#);
-    assert_eq!(site.content("applied"), lines.concat(), "exactly the plan of the page");
-    let page = site.get(&format!("/plan?done={}", job.id.0));
+    server
+        .put("stdout", r#"{"summary":{"run":7,"done":2,"already":0,"failed":0,"freed_bytes":0}}"#);
+    let job = server.run("/api/apply", r#"{"plan":1}"#);
+    assert_eq!(server.content("applied"), lines.concat(), "exactly the plan of the page");
+    let page = server.get(&format!("/plan?done={}", job.id.0));
     assert!(page.contains("2 files done") && page.contains("/runs/7"));
-    let (status, answer) = site.post("/api/apply", r#"{"plan":1}"#);
+    let (status, answer) = server.post("/api/apply", r#"{"plan":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(answer["error"], "This plan was applied as run 7");
 }
 
 #[test]
 fn a_plan_is_stale_after_a_decision() {
-    let site = site_with_plan(&[line("/b", "/a", "oldest")], true);
-    assert!(!site.get("/plan").contains("Make the plan again"));
+    let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
+    assert!(!server.get("/plan").contains("Make the plan again"));
     let scope = catalog::Scope::Filter(String::new());
     let decided =
-        site.app.with_decider(|decider| Ok(decider.decide(scope, catalog::Choice::Leave, 5)?));
+        server.app.with_decider(|decider| Ok(decider.decide(scope, catalog::Choice::Leave, 5)?));
     let decision = decided.expect("decided");
-    assert!(site.get("/plan").contains("Decisions were made or withdrawn after this plan"));
-    let withdrawn = site.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
+    assert!(server.get("/plan").contains("Decisions were made or withdrawn after this plan"));
+    let withdrawn = server.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
     assert!(withdrawn.expect("withdrawn"));
-    assert!(!site.get("/plan").contains("Decisions were made"), "all is as it was");
+    assert!(!server.get("/plan").contains("Decisions were made"), "all is as it was");
 }
 
 #[test]
 fn hostile_names_stay_text_in_lists_and_attachments() {
     let lines = [line(HOSTILE, "/a", "=cmd()")];
-    let site = site_with_plan(&lines, true);
-    let rows = site.get("/plan/1/lines?from=0&count=9");
+    let server = server_with_plan(&lines, true);
+    let rows = server.get("/plan/1/lines?from=0&count=9");
     assert!(!rows.contains("<img") && !rows.contains('\u{202e}'), "{rows}");
-    assert_eq!(site.get("/plan/1/plan.jsonl"), lines.concat());
-    let csv = site.get("/plan/1/plan.csv");
+    assert_eq!(server.get("/plan/1/plan.jsonl"), lines.concat());
+    let csv = server.get("/plan/1/plan.csv");
     let quoted = HOSTILE.replace('"', "\"\"");
     assert_eq!(csv, format!("action,path,size,kept,why\nquarantine,\"{quoted}\",5,/a,'=cmd()\n"));
-    let script = site.get("/plan/1/plan.sh");
+    let script = server.get("/plan/1/plan.sh");
     assert!(script.starts_with("#!/bin/sh\n") && script.trim_end().ends_with("exit 3"));
     assert!(script.contains(&format!("file '/a' '{}' ", HOSTILE.replace('\'', "'\\''"))));
-    let response = site.send("GET", "/plan/1/plan.sh", "");
+    let response = server.send("GET", "/plan/1/plan.sh", "");
     assert_eq!(response.headers()["content-disposition"], "attachment; filename=\"lop-plan.sh\"");
 }
 
@@ -177,79 +178,79 @@ fn hostile_names_stay_text_in_lists_and_attachments() {
 fn a_plan_of_many_lines_is_sent_whole() {
     let lines: Vec<String> =
         (0..1201).map(|n| line(&format!("/b/{n}"), &format!("/a/{n}"), "oldest")).collect();
-    let site = site_with_plan(&lines, true);
-    assert_eq!(site.get("/plan/1/plan.jsonl"), lines.concat());
-    assert_eq!(site.get("/plan/1/plan.csv").lines().count(), 1202);
+    let server = server_with_plan(&lines, true);
+    assert_eq!(server.get("/plan/1/plan.jsonl"), lines.concat());
+    assert_eq!(server.get("/plan/1/plan.csv").lines().count(), 1202);
     let steps =
-        site.get("/plan/1/plan.sh").lines().filter(|line| line.starts_with("file '")).count();
+        server.get("/plan/1/plan.sh").lines().filter(|line| line.starts_with("file '")).count();
     assert_eq!(steps, 1201);
-    assert!(site.get("/plan/1/lines?from=1200&count=50").contains("/b/1200"));
+    assert!(server.get("/plan/1/lines?from=1200&count=50").contains("/b/1200"));
 }
 
 #[test]
 fn unknown_plans_jobs_and_runs_do_not_exist() {
-    let site = Site::new(true);
+    let server = TestServer::new(true);
     for path in ["/plan/9/lines", "/plan/9/plan.csv", "/api/jobs/9", "/runs/9", "/runs/9/files.csv"]
     {
-        assert_eq!(site.send("GET", path, "").status(), StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(server.send("GET", path, "").status(), StatusCode::NOT_FOUND, "{path}");
     }
-    assert_eq!(site.post("/api/jobs/9/cancel", "{}").0, StatusCode::NOT_FOUND);
-    assert_eq!(site.post("/api/apply", r#"{"plan":9}"#).0, StatusCode::CONFLICT);
+    assert_eq!(server.post("/api/jobs/9/cancel", "{}").0, StatusCode::NOT_FOUND);
+    assert_eq!(server.post("/api/apply", r#"{"plan":9}"#).0, StatusCode::CONFLICT);
 }
 
 #[test]
 fn only_one_run_is_started_and_it_can_be_cancelled() {
-    let site = Site::new(true);
-    site.put("wait", "");
-    site.put(
+    let server = TestServer::new(true);
+    server.put("wait", "");
+    server.put(
         "stderr",
         "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking, 3 files\",\"done_percent\":40}}\n",
     );
-    let (status, started) = site.post("/api/restore", "{}");
+    let (status, started) = server.post("/api/restore", "{}");
     assert_eq!(status, StatusCode::OK);
-    let (status, answer) = site.post("/api/undo", r#"{"run":1}"#);
+    let (status, answer) = server.post("/api/undo", r#"{"run":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(answer["error"], "Restoring from quarantine is still running");
-    assert!(site.get("/").contains("id=\"running\" href=\"/runs\""));
-    assert!(!site.get("/").contains("hidden title=\"Show the running work\""));
+    assert!(server.get("/").contains("id=\"running\" href=\"/runs\""));
+    assert!(!server.get("/").contains("hidden title=\"Show the running work\""));
     let job = started["job"].as_u64().expect("a number");
-    while site.app.jobs.job(crate::jobs::JobId(job)).is_some_and(|job| job.progress.is_none()) {
+    while server.app.jobs.job(crate::jobs::JobId(job)).is_some_and(|job| job.progress.is_none()) {
         std::thread::yield_now();
     }
-    let (_, cancelled) = site.post(&format!("/api/jobs/{job}/cancel"), "{}");
+    let (_, cancelled) = server.post(&format!("/api/jobs/{job}/cancel"), "{}");
     assert_eq!(cancelled["cancelled"], true);
-    site.wait(job);
-    assert!(site.get(&format!("/runs?done={job}")).contains("was cancelled"));
+    server.wait(job);
+    assert!(server.get(&format!("/runs?done={job}")).contains("was cancelled"));
 }
 
 #[test]
 fn the_stream_of_events_ends_when_no_job_runs() {
-    let site = Site::new(true);
-    let response = site.send("GET", "/events", "");
+    let server = TestServer::new(true);
+    let response = server.send("GET", "/events", "");
     assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let events = String::from_utf8(site.body(response)).expect("UTF-8");
+    let events = String::from_utf8(server.body(response)).expect("UTF-8");
     assert!(events.contains("event: end\n") && events.contains("data: {\"jobs\":[]}"), "{events}");
     assert!(events.contains("retry: 1000\n") && events.contains("id: 0\n"), "{events}");
 
-    site.put(
+    server.put(
         "stderr",
         "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking\",\"done_percent\":40}}\n",
     );
-    let (_, started) = site.post("/api/restore", "{}");
-    let response = site.send("GET", "/events", "");
-    let events = String::from_utf8(site.body(response)).expect("UTF-8");
+    let (_, started) = server.post("/api/restore", "{}");
+    let response = server.send("GET", "/events", "");
+    let events = String::from_utf8(server.body(response)).expect("UTF-8");
     assert!(events.contains("event: end\n"), "{events}");
-    site.wait(started["job"].as_u64().expect("a number"));
+    server.wait(started["job"].as_u64().expect("a number"));
 }
 
 #[test]
 fn the_number_of_streams_is_limited() {
-    let site = Site::new(true);
-    let open: Vec<_> = (0..32).map(|_| site.send("GET", "/events", "")).collect();
+    let server = TestServer::new(true);
+    let open: Vec<_> = (0..32).map(|_| server.send("GET", "/events", "")).collect();
     assert!(open.iter().all(|response| response.status() == StatusCode::OK));
-    assert_eq!(site.send("GET", "/events", "").status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(server.send("GET", "/events", "").status(), StatusCode::TOO_MANY_REQUESTS);
     drop(open);
-    assert_eq!(site.send("GET", "/events", "").status(), StatusCode::OK);
+    assert_eq!(server.send("GET", "/events", "").status(), StatusCode::OK);
 }
 
 /// A target with the current version of a file.
@@ -259,8 +260,8 @@ fn target(path: &Path) -> Target {
 }
 
 /// Moves `b` to quarantine as run 1, and leaves `c` alone because it differs.
-fn quarantine(site: &Site) {
-    let [keep, b, c] = ["a", "b<i>", "c"].map(|name| target(&site.path(name)));
+fn quarantine(server: &TestServer) {
+    let [keep, b, c] = ["a", "b<i>", "c"].map(|name| target(&server.path(name)));
     let device = keep.version.device;
     let groups = [Group { keep, others: vec![b, c], digest: None }];
     let options = ApplyOptions {
@@ -274,59 +275,59 @@ fn quarantine(site: &Site) {
     };
     let disk = device::Disks::new(device::Io::Cached).of(device);
     let batches = vec![DiskBatch { disk, groups: Box::new(groups.into_iter()) }];
-    let runs = Runs::open(&site.app.runs_dir(), |_| ()).expect("opens");
+    let runs = Runs::open(&server.app.runs_dir(), |_| ()).expect("opens");
     let progress = Arc::new(Progress::default());
     let (run, outcome, ended) = runs.apply(&options, batches, &progress).expect("runs");
     ended.expect("ends");
     assert_eq!((run, outcome.done, outcome.refused.len()), (1, 1, 1));
 }
 
-fn site_with_run(allow_actions: bool) -> Site {
+fn server_with_run(allow_actions: bool) -> TestServer {
     let tree = TreeBuilder::new().file("a", "same!").file("b<i>", "same!").file("c", "other");
-    let site = Site::with(tree, allow_actions);
-    quarantine(&site);
-    site
+    let server = TestServer::with(&tree, allow_actions);
+    quarantine(&server);
+    server
 }
 
 #[test]
 fn a_run_is_listed_with_its_files_failures_and_undo() {
-    let site = site_with_run(true);
-    let list = site.get("/runs");
+    let server = server_with_run(true);
+    let list = server.get("/runs");
     assert!(list.contains("href=\"/runs/1\"") && list.contains("quarantine"));
-    let page = site.get("/runs/1");
+    let page = server.get("/runs/1");
     for part in ["b&lt;i&gt;", "is not equal to the kept file", "left alone", "undo-dialog"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("b<i>"));
     assert!(
-        site.get("/runs/1/undo").contains("1 file</b> would be restored")
-            || site.get("/runs/1/undo").contains("1 file would be restored")
+        server.get("/runs/1/undo").contains("1 file</b> would be restored")
+            || server.get("/runs/1/undo").contains("1 file would be restored")
     );
-    let csv = site.get("/runs/1/files.csv");
+    let csv = server.get("/runs/1/files.csv");
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(csv.contains("left alone") && csv.contains("is not equal to the kept file"));
-    site.run("/api/undo", r#"{"run":1}"#);
-    assert!(site.content("calls").contains("undo --verbose 1 --"));
+    server.run("/api/undo", r#"{"run":1}"#);
+    assert!(server.content("calls").contains("undo --verbose 1 --"));
 }
 
 #[test]
 fn the_quarantine_lists_files_and_counts_what_is_old_enough() {
-    let site = site_with_run(true);
-    let page = site.get("/quarantine");
+    let server = server_with_run(true);
+    let page = server.get("/quarantine");
     assert!(page.contains("1 file</b> in quarantine") && page.contains("b&lt;i&gt;"));
-    assert!(site.get("/quarantine/purge?days=0").contains("1 file"));
-    assert!(site.get("/quarantine/purge?days=1").contains("No file is that old"));
-    site.run("/api/purge", r#"{"days":2}"#);
-    assert!(site.content("calls").contains("--older-than 172800s"));
-    assert_eq!(site.post("/api/purge", r#"{"days":999999}"#).0, StatusCode::BAD_REQUEST);
-    assert_eq!(site.post("/api/purge", r#"{"days":-1}"#).0, StatusCode::BAD_REQUEST);
+    assert!(server.get("/quarantine/purge?days=0").contains("1 file"));
+    assert!(server.get("/quarantine/purge?days=1").contains("No file is that old"));
+    server.run("/api/purge", r#"{"days":2}"#);
+    assert!(server.content("calls").contains("--older-than 172800s"));
+    assert_eq!(server.post("/api/purge", r#"{"days":999999}"#).0, StatusCode::BAD_REQUEST);
+    assert_eq!(server.post("/api/purge", r#"{"days":-1}"#).0, StatusCode::BAD_REQUEST);
 }
 
 #[test]
 fn a_read_only_server_shows_runs_and_quarantine_without_their_dialogs() {
-    let site = site_with_run(false);
+    let server = server_with_run(false);
     for path in ["/runs/1", "/quarantine"] {
-        let page = site.get(path);
+        let page = server.get(path);
         assert!(page.contains("read-only") && !page.contains("<dialog"), "{path}");
     }
 }

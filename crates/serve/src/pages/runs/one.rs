@@ -195,7 +195,7 @@ fn file_table(run: u64, seen: &Seen) -> Markup {
             .scroll {
                 table.files {
                     thead { tr {
-                        th scope="col" { "State" } th scope="col" { "File" } th.num scope="col" { "Size" }
+                        th scope="col" { "State" } th.wide scope="col" { "File" } th.num scope="col" { "Size" }
                     } }
                     tbody { @for action in &seen.files { (file_row(action)) } }
                 }
