@@ -26,6 +26,11 @@ impl IntoResponse for ApiError {
     }
 }
 
+/// Returns a JSON answer, or the error as JSON.
+pub(crate) fn answer(result: Result<Value, PageError>) -> Response {
+    result.map_or_else(PageError::into_json, |value| Json(value).into_response())
+}
+
 /// Reads the body of a request.
 ///
 /// # Errors

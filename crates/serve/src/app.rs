@@ -3,8 +3,12 @@
 mod door;
 pub(crate) mod folders;
 pub(crate) mod listings;
+pub(crate) mod plan_lines;
+pub(crate) mod plans;
 pub(crate) mod reviews;
 pub(crate) mod spaces;
+mod streams;
+pub(crate) mod summaries;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +19,15 @@ use review::Review;
 
 use self::door::CatalogDoor;
 use self::folders::{Folders, Progress};
+use self::plans::Plans;
 use self::reviews::{Loaded, Reviews};
 use self::spaces::{Sizes, Spaces};
+use self::streams::Streams;
+use self::summaries::{Summaries, Summary};
 
 use crate::error::PageError;
 use crate::jobs::{JobId, Jobs};
-use crate::pages::{Plans, Streams, Summaries};
-use crate::server::Options;
+use crate::options::Options;
 
 /// Time after which data that no page has used is dropped from memory.
 const IDLE: Duration = Duration::from_secs(5 * 60);
@@ -37,7 +43,7 @@ pub(crate) struct App {
     /// The open streams of events.
     pub(crate) streams: Streams,
     /// The summary of the catalog, until the catalog changes.
-    pub(crate) summaries: Summaries,
+    summaries: Summaries,
     door: CatalogDoor,
     reviews: Reviews,
     spaces: Spaces,
@@ -185,6 +191,31 @@ impl App {
     #[cfg(test)]
     pub(crate) fn drop_groups(&self) {
         self.reviews.drop_if_idle(Duration::ZERO);
+    }
+
+    /// Returns the summary of the catalog. The first call after a change reads the whole catalog.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn summary(&self) -> Result<Arc<Summary>, PageError> {
+        let read = || self.with_catalog(|catalog| Ok(Summary::read(catalog)?));
+        self.summaries.at(self.catalog_version()?, read)
+    }
+
+    /// Returns the number of decisions, and a number that changes when one is made or withdrawn.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn decisions_now(&self) -> Result<(u64, u64), PageError> {
+        let decisions = self.with_catalog(|catalog| Ok(catalog.decisions()?))?;
+        let numbers = decisions.iter().flat_map(|decision| [decision.id, decision.made_ms]);
+        // FNV-1a. The number only has to differ between states that one user sees.
+        let state = numbers.fold(0xcbf2_9ce4_8422_2325, |hash: u64, number| {
+            (hash ^ number.cast_unsigned()).wrapping_mul(0x0100_0000_01b3)
+        });
+        Ok((decisions.len() as u64, state))
     }
 
     /// Returns the folder with the journals of runs.

@@ -28,7 +28,7 @@ use crate::layout::bare_page;
 /// The header with the secret that only pages of this server know.
 pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-lop-csrf");
 
-const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const SEC_FETCH: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 /// Delay before a wrong token is answered. Guessing 256 bits is hopeless anyway.
 const WRONG_TOKEN_DELAY: Duration = Duration::from_millis(250);
@@ -103,8 +103,7 @@ impl Gate {
         if !self.has_cookie(headers) {
             return Err(Refused::NoToken);
         }
-        if one(headers, &SEC_FETCH_SITE).is_some_and(|site| !matches!(site, "same-origin" | "none"))
-        {
+        if one(headers, &SEC_FETCH).is_some_and(|from| !matches!(from, "same-origin" | "none")) {
             return Err(Refused::Origin);
         }
         match *request.method() {
@@ -123,7 +122,7 @@ impl Gate {
         if has_origin && !one(headers, &ORIGIN).is_some_and(is_own) {
             return Err(Refused::Origin);
         }
-        if !has_origin && !headers.contains_key(SEC_FETCH_SITE) {
+        if !has_origin && !headers.contains_key(SEC_FETCH) {
             return Err(Refused::Origin);
         }
         if !one(headers, &CSRF_HEADER).is_some_and(|secret| self.csrf.is(secret)) {
@@ -255,8 +254,8 @@ fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
 
 /// Returns the token in the query of the address.
 fn query_token(request: &Request) -> Option<String> {
-    let pairs = request.uri().query()?.split('&');
-    pairs.filter_map(|pair| pair.strip_prefix("token=")).next().map(str::to_owned)
+    let mut pairs = request.uri().query()?.split('&');
+    pairs.find_map(|pair| pair.strip_prefix("token=")).map(str::to_owned)
 }
 
 /// Returns the path and query of the address without the token. The path starts with exactly one

@@ -1,62 +1,10 @@
-//! The frame of every page, and parts that several pages use.
+//! The parts of pages that need no state: the head, pages for errors, and names.
 //!
 //! File names come from the disk and can contain anything. They are shown only through [`name`].
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::app::App;
 use crate::assets;
-
-/// The pages in the navigation: title, path and access key.
-const PAGES: [(&str, &str); 8] = [
-    ("Start", "/"),
-    ("Groups", "/groups"),
-    ("Same folders", "/same-folders"),
-    ("Folders", "/folders"),
-    ("Space", "/space"),
-    ("Plan", "/plan"),
-    ("Runs", "/runs"),
-    ("Quarantine", "/quarantine"),
-];
-
-/// Returns a page with navigation. `path` is the path of the page in [`PAGES`].
-pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (head(title, Some(app)))
-            body {
-                a.skip href="#main" { "Skip to the content" }
-                header {
-                    a.brand href="/" { img src=(assets::path("icon.svg")) alt="" width="24" height="24"; "lop" }
-                    nav aria-label="Pages" {
-                        @for (name, to) in PAGES {
-                            a href=(to) aria-current=[(to == path).then_some("page")] { (name) }
-                        }
-                    }
-                    @if !app.allows_actions() {
-                        span.badge title="Start lop serve with --allow-actions to change files from here" { "read-only" }
-                    }
-                    (running(app))
-                    button #help type="button" aria-keyshortcuts="?" { "Keys" }
-                }
-                main #main tabindex="-1" { (main) }
-                div #live role="status" aria-live="polite" {}
-                div #alert role="alert" {}
-            }
-        }
-    }
-}
-
-/// Returns the sign that a job runs, hidden if none does. The script keeps it up to date.
-fn running(app: &App) -> Markup {
-    let is_idle = app.jobs.list().iter().all(|job| job.ended_ms.is_some());
-    html! {
-        a #running.badge href="/runs" hidden[is_idle] title="Show the running work" {
-            span.dot aria-hidden="true" {} span.text { "Working" }
-        }
-    }
-}
 
 /// Returns a page without navigation, for errors. It needs no secret and no state.
 pub(crate) fn bare_page(title: &str, main: &Markup) -> Markup {
@@ -66,15 +14,17 @@ pub(crate) fn bare_page(title: &str, main: &Markup) -> Markup {
     }
 }
 
-fn head(title: &str, app: Option<&App>) -> Markup {
+/// Returns the head of a page. `csrf` is the secret that its scripts send with every change; without it,
+/// the page has no scripts.
+pub(crate) fn head(title: &str, csrf: Option<&str>) -> Markup {
     html! {
         head {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
             title { (title) " – lop" }
-            @if let Some(app) = app {
-                meta name="lop-csrf" content=(app.csrf());
+            @if let Some(csrf) = csrf {
+                meta name="lop-csrf" content=(csrf);
                 link rel="icon" href=(assets::path("icon.svg"));
                 link rel="stylesheet" href=(assets::path("app.css"));
                 script type="module" src=(assets::path("app.js")) {}

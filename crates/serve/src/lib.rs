@@ -15,7 +15,7 @@
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `attachment` | files that the browser saves |
-//! | `layout` | the frame of every page, and parts that several pages use |
+//! | `frame`, `layout` | the frame of every page; heads, error pages and names |
 //! | `quantity` | sizes, counts and times as pages show them |
 //! | `pages` | one module per page, with its routes |
 //! | [`jobs`] | child processes, their progress and results |
@@ -32,9 +32,11 @@ mod app;
 mod assets;
 mod attachment;
 mod error;
+mod frame;
 mod gate;
 pub mod jobs;
 mod layout;
+mod options;
 mod pages;
 mod private_file;
 mod quantity;
@@ -45,4 +47,5 @@ mod testing;
 mod tls;
 
 pub use error::Error;
-pub use server::{Options, Server, Stopper};
+pub use options::Options;
+pub use server::{Server, Stopper};

@@ -24,9 +24,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 
-pub(crate) use self::jobs::Streams;
-pub(crate) use self::plan::Plans;
-pub(crate) use self::start::Summaries;
 use crate::app::App;
 use crate::assets;
 use crate::error::PageError;

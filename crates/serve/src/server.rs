@@ -6,7 +6,6 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::app::App;
 use crate::error::Error;
 use crate::gate::{Gate, Hosts, Secret, pass};
+use crate::options::Options;
 use crate::pages;
 use crate::stall::StallGuard;
 use crate::tls::Tls;
@@ -53,25 +53,6 @@ const TIDY_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Time that open requests have to finish when the server stops.
 const STOP_TIMEOUT: Duration = Duration::from_secs(2);
-
-/// What to serve, and to whom.
-#[derive(Debug)]
-pub struct Options {
-    /// The catalog.
-    pub catalog: PathBuf,
-    /// The address to listen on. Port 0 takes any free port.
-    pub listen: SocketAddr,
-    /// Further host names by which browsers may reach the server.
-    pub hosts: Vec<String>,
-    /// True if runs that change files may be started.
-    pub allow_actions: bool,
-    /// The file that keeps the token from one start to the next. `None` for a new token at each start.
-    pub token_file: Option<PathBuf>,
-    /// The file that keeps the certificate. `None` for connections without encryption.
-    pub certificate: Option<PathBuf>,
-    /// The lop program, which does the work on files.
-    pub program: PathBuf,
-}
 
 /// A server that listens.
 #[derive(Debug)]

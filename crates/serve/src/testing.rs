@@ -16,7 +16,8 @@ use tower::ServiceExt;
 use crate::app::App;
 use crate::gate::{Gate, Hosts, Secret};
 use crate::jobs::{Job, JobId};
-use crate::server::{Options, router};
+use crate::options::Options;
+use crate::server::router;
 
 /// A program that answers with files beside the catalog: `stderr`, `stdout`, `exit` and, for `--save-plan`,
 /// `plan`. It notes its arguments in `calls`, and does not end while `wait` exists.

@@ -12,6 +12,7 @@ use clap::Args;
 /// token; nobody can read anything without it. By default, only programs on this machine can connect, and the server
 /// changes no files.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of its own")]
 #[command(after_help = "\
 Examples:
   lop serve --open              Look at the catalog in a browser

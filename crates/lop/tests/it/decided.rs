@@ -37,7 +37,7 @@ fn paths(lop: &Lop, names: &[&str]) -> Vec<Vec<u8>> {
 
 fn decide(lop: &Lop, scope: &Scope, choice: &Choice) {
     let decider = Decider::open(&lop.catalog()).expect("a catalog");
-    decider.decide(scope, choice, 1).expect("decided");
+    decider.decide(scope.clone(), choice.clone(), 1).expect("decided");
 }
 
 /// Decides that the files of a group with this content stay.

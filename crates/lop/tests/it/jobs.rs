@@ -47,7 +47,7 @@ fn scan(lop: &Lop) -> JobSpec {
 fn keep_all_by(lop: &Lop, rule: &str) {
     let decider = Decider::open(&lop.catalog()).expect("a catalog");
     let rules = Choice::Rules(vec![rule.into()]);
-    decider.decide(&Scope::Filter(String::new()), &rules, 1).expect("decided");
+    decider.decide(Scope::Filter(String::new()), rules, 1).expect("decided");
 }
 
 /// Returns the number of files in the tree.

@@ -165,16 +165,16 @@ fn every_response_has_the_security_headers() {
 }
 
 #[test]
-fn another_site_can_neither_read_nor_change_anything() {
+fn pages_of_other_servers_can_neither_read_nor_change_anything() {
     let lop = scanned();
     let server = Server::start(&lop, &["--allow-actions"]);
     let (host, cookie) = (format!("Host: {}", server.address), server.cookie());
     let cookie = format!("Cookie: {cookie}");
-    for site in ["cross-site", "same-site"] {
-        let site = format!("Sec-Fetch-Site: {site}");
+    for from in ["cross-site", "same-site"] {
+        let from = format!("Sec-Fetch-Site: {from}");
         for path in PATHS {
             let get = format!("GET {path} HTTP/1.1");
-            assert_eq!(server.send(&[&get, &host, &cookie, &site]).status, 403, "{path}");
+            assert_eq!(server.send(&[&get, &host, &cookie, &from]).status, 403, "{path}");
         }
     }
     let (post, json) = ("POST /api/decide HTTP/1.1", "Content-Type: application/json");

@@ -22,7 +22,7 @@ impl Secret {
     pub(crate) fn random() -> Result<Secret, getrandom::Error> {
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes)?;
-        Ok(Secret(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+        Ok(Secret::of_bytes(&bytes))
     }
 
     /// Reads the secret in `file`. If the file does not exist, makes a secret and stores it there.
@@ -46,6 +46,12 @@ impl Secret {
         }
     }
 
+    fn of_bytes(bytes: &[u8]) -> Secret {
+        let digit = |digit: u8| char::from_digit(digit.into(), 16).unwrap_or('0');
+        let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+        Secret(digits.collect())
+    }
+
     fn parse(bytes: &[u8]) -> Option<Secret> {
         let text = std::str::from_utf8(bytes).ok()?.trim_end();
         let is_secret = text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
@@ -56,7 +62,7 @@ impl Secret {
     /// different secrets.
     pub(crate) fn derived(&self, purpose: &str) -> Secret {
         let digest = Sha256::new().chain_update(purpose).chain_update(&self.0).finalize();
-        Secret(digest.iter().map(|byte| format!("{byte:02x}")).collect())
+        Secret::of_bytes(&digest)
     }
 
     /// Returns the digits.

@@ -41,6 +41,11 @@ impl Job {
     pub fn is_running(&self) -> bool {
         self.ended_ms.is_none()
     }
+
+    /// Returns a number of the summary that lop printed.
+    pub fn summary(&self, key: &str) -> Option<u64> {
+        self.result.as_ref()?.get("summary")?.get(key)?.as_u64()
+    }
 }
 
 /// The progress of a job. Unknown figures are `None`. `docs/formats.md` describes the figures.

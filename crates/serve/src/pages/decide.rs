@@ -15,11 +15,13 @@ use axum::{Json, Router};
 use catalog::{Choice, Scope};
 use review::{DecideError, Fate, Review, Settlement};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
+use crate::api::answer;
 use crate::app::App;
 use crate::error::PageError;
-use crate::pages::groups::{answer, no_group};
+use crate::pages::groups::no_group;
 use crate::pages::review_parts::{by_rules, summary};
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -51,8 +53,8 @@ enum About {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Wish {
-    /// All files stay. The value is ignored.
-    Leave(bool),
+    /// All files stay.
+    Leave(IgnoredAny),
     Rules(Vec<String>),
     /// These folders of the set stay.
     Folders(Vec<u32>),
@@ -266,7 +268,7 @@ fn like(review: &Review, wish: &Wish) -> Option<i64> {
 fn explain(error: DecideError) -> PageError {
     match error {
         DecideError::Catalog(error) => PageError::from(error),
-        error => PageError::bad_request(error.to_string()),
+        DecideError::Invalid(why) => PageError::bad_request(why),
     }
 }
 

@@ -12,12 +12,12 @@ use review::{Decisions, Preview, Review};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::api::answer;
 use crate::app::App;
 use crate::app::listings::Wanted;
 use crate::app::reviews::Loaded;
 use crate::error::PageError;
 use crate::layout::name;
-use crate::pages::groups::answer;
 use crate::pages::review_parts::{RULES, by_rules, choice, scope};
 use crate::quantity::{count, counted, files, size, time};
 

@@ -17,7 +17,8 @@ use walk::{FileId, Tree};
 use crate::app::App;
 use crate::app::reviews::Loaded;
 use crate::gate::{Gate, Hosts, Secret};
-use crate::server::{Options, router};
+use crate::options::Options;
+use crate::server::router;
 
 /// A tree behind a server.
 pub(crate) struct Served {

@@ -17,7 +17,7 @@ use self::shown::Choices;
 use crate::app::App;
 use crate::app::folders::Progress;
 use crate::error::PageError;
-use crate::layout::page;
+use crate::frame::page;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()

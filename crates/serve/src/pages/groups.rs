@@ -9,19 +9,20 @@ mod rows;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{Query, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::get;
-use axum::{Json, Router};
 use maud::{Markup, html};
 use review::{Filter, Sort};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::api::answer;
 use crate::app::App;
 use crate::app::listings::Wanted;
 use crate::error::PageError;
-use crate::layout::page;
+use crate::frame::page;
 use crate::pages::dialogs;
 use crate::pages::review_parts::{empty, no_catalog, split, summary};
 
@@ -121,11 +122,6 @@ fn label(sort: Sort) -> &'static str {
 /// Answers with the number of rows that match, and the listing to ask for rows with.
 async fn view(State(app): State<Arc<App>>, Query(wish): Query<Wish>) -> Response {
     answer(app.blocking(move |app| find(app, &wish)).await)
-}
-
-/// Returns a JSON answer, or the error as JSON.
-pub(super) fn answer(result: Result<Value, PageError>) -> Response {
-    result.map_or_else(PageError::into_json, |value| Json(value).into_response())
 }
 
 fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {

@@ -16,8 +16,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub(crate) use self::events::Streams;
-pub(super) use self::outcome::{Done, messages, outcome, summary_of, title};
+pub(super) use self::outcome::{Done, messages, outcome, title};
 use crate::api::{Answer, read};
 use crate::app::App;
 use crate::error::PageError;
@@ -152,7 +151,7 @@ async fn apply(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     app.check_actions()?;
     let plan = JobId(read::<ApplyRequest>(&body)?.plan);
     let job = app.blocking(move |app| {
-        app.check_unapplied(plan)?;
+        app.plans.check_unapplied(plan, &app.jobs)?;
         let job = start(app, JobSpec::Apply { plan })?;
         app.plans.applied(plan, job);
         Ok(job)

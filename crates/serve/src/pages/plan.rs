@@ -4,8 +4,6 @@
 //! lines of the saved plan, so nothing can be applied that was not on the page.
 
 mod export;
-mod lines;
-mod plans;
 mod shown;
 
 use std::sync::Arc;
@@ -17,12 +15,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) use self::plans::Plans;
 use crate::api::Answer;
 use crate::app::App;
 use crate::error::PageError;
+use crate::frame::page;
 use crate::jobs::{Action, Job, JobId, JobKind};
-use crate::layout::page;
 use crate::pages::jobs::{Done, outcome, place};
 use crate::quantity::counted;
 
@@ -150,7 +147,7 @@ async fn rows(
     Query(wanted): Query<Wanted>,
 ) -> Result<Markup, PageError> {
     let rows = app.blocking(move |app| {
-        let lines = app.plan_lines(JobId(job))?;
+        let lines = app.plans.lines(JobId(job), &app.jobs)?;
         shown::rows(&lines, &wanted.filter, wanted.from, wanted.count)
             .map_err(|e| PageError::failed(&e))
     });
@@ -163,7 +160,7 @@ async fn number(
     Query(wanted): Query<Wanted>,
 ) -> Answer {
     let number = app.blocking(move |app| {
-        let lines = app.plan_lines(JobId(job))?;
+        let lines = app.plans.lines(JobId(job), &app.jobs)?;
         let found = lines.matching(&wanted.filter).map_err(|e| PageError::failed(&e))?;
         Ok(found.map_or(lines.len() as usize, |found| found.len()))
     });

@@ -14,7 +14,8 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::error::PageError;
-use crate::layout::{page, path_name};
+use crate::frame::page;
+use crate::layout::path_name;
 use crate::pages::jobs::{Done, outcome, place};
 use crate::quantity::{count, counted, files, size, time};
 

@@ -16,7 +16,8 @@ use maud::{Markup, html};
 
 use crate::app::App;
 use crate::error::PageError;
-use crate::layout::{name, page};
+use crate::frame::page;
+use crate::layout::name;
 use crate::pages::jobs::{Done, outcome, place};
 use crate::quantity::{count, counted, size, time};
 

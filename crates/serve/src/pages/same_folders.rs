@@ -14,14 +14,16 @@ use review::{Review, Totals};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::api::answer;
 use crate::app::App;
 use crate::app::listings::Wanted;
 use crate::app::reviews::Loaded;
 use crate::error::PageError;
-use crate::layout::{name, page};
+use crate::frame::page;
+use crate::layout::name;
 use crate::pages::dialogs;
 use crate::pages::groups::MOST_ROWS;
-use crate::pages::groups::{Range, answer, without_catalog};
+use crate::pages::groups::{Range, without_catalog};
 use crate::pages::review_parts::{empty, split, summary};
 use crate::quantity::{count, counted, size};
 

@@ -20,7 +20,8 @@ use self::measure::Measure;
 use crate::app::App;
 use crate::app::spaces::{Sizes, key, named};
 use crate::error::PageError;
-use crate::layout::{name, page};
+use crate::frame::page;
+use crate::layout::name;
 use crate::pages::groups_link::groups_below;
 use crate::quantity;
 

@@ -3,7 +3,6 @@
 //! A scan changes no files of the user, so it can be started on a read-only server.
 
 mod disks;
-mod summary;
 
 use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
@@ -14,10 +13,11 @@ use axum::routing::get;
 use catalog::{ScannedRoot, VolumeSummary};
 use maud::{Markup, html};
 
-pub(crate) use self::summary::{Summaries, Summary};
 use crate::app::App;
+use crate::app::summaries::Summary;
 use crate::error::PageError;
-use crate::layout::{name, page, plain_name};
+use crate::frame::page;
+use crate::layout::{name, plain_name};
 use crate::pages::jobs::{Done, hex, outcome, place};
 use crate::quantity::{count, counted, files, size, time};
 

@@ -13,16 +13,13 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::watch::Receiver;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use super::title;
 use crate::app::App;
 use crate::jobs::Job;
-
-/// Maximum number of open streams.
-const MAX_STREAMS: usize = 32;
 
 /// Minimum time between two events.
 const INTERVAL: Duration = Duration::from_millis(250);
@@ -32,16 +29,6 @@ const RETRY: Duration = Duration::from_secs(1);
 
 /// Interval of the comments that show that a quiet stream is alive.
 const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
-
-/// The places for open streams.
-#[derive(Clone, Debug)]
-pub(crate) struct Streams(Arc<Semaphore>);
-
-impl Default for Streams {
-    fn default() -> Streams {
-        Streams(Arc::new(Semaphore::new(MAX_STREAMS)))
-    }
-}
 
 /// An open stream.
 struct Open {
@@ -55,7 +42,7 @@ struct Open {
 
 /// Answers `GET /events`.
 pub(super) async fn stream(State(app): State<Arc<App>>) -> Response {
-    let Ok(place) = Arc::clone(&app.streams.0).try_acquire_owned() else {
+    let Some(place) = app.streams.open() else {
         return StatusCode::TOO_MANY_REQUESTS.into_response();
     };
     let changes = app.jobs.subscribe();

@@ -35,11 +35,6 @@ pub(in crate::pages) fn title(kind: JobKind) -> &'static str {
     }
 }
 
-/// Returns a number of the summary that a job printed.
-pub(in crate::pages) fn summary_of(job: &Job, key: &str) -> Option<u64> {
-    job.result.as_ref()?.get("summary")?.get(key)?.as_u64()
-}
-
 /// Returns what came of the job that the query names, or nothing if it is unknown or still running.
 pub(in crate::pages) fn outcome(app: &App, Query(Done { done }): &Query<Done>) -> Markup {
     let job = done.parse().ok().and_then(|id| app.jobs.job(JobId(id)));
@@ -66,7 +61,7 @@ fn how_it_ended(job: &Job) -> (&'static str, &'static str) {
 }
 
 fn facts(job: &Job) -> Markup {
-    let number = |key| summary_of(job, key);
+    let number = |key| job.summary(key);
     let some = |key| number(key).filter(|&number| number > 0);
     let run = number("run");
     html! {
@@ -131,7 +126,7 @@ pub(in crate::pages) fn messages(job: &Job) -> Markup {
                     @if hidden > 0 {
                         p.dim {
                             (counted(hidden, "further message is", "further messages are")) " not shown here."
-                            @if let Some(run) = summary_of(job, "run").filter(|_| job.kind == JobKind::Apply) {
+                            @if let Some(run) = job.summary("run").filter(|_| job.kind == JobKind::Apply) {
                                 " " a href=(format!("/runs/{run}/files.csv")) { "Save the result of every file" } "."
                             }
                         }

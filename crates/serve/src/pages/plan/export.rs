@@ -7,8 +7,8 @@ use action::plan::{SavedAction, write_script_head, write_script_step, write_scri
 use axum::extract::{Path, State};
 use axum::response::Response;
 
-use super::lines::PlanLines;
 use crate::app::App;
+use crate::app::plan_lines::PlanLines;
 use crate::attachment::{attachment, csv_row, in_chunks};
 use crate::error::PageError;
 use crate::jobs::JobId;
@@ -53,7 +53,7 @@ impl Rest {
 }
 
 async fn rest(app: &Arc<App>, plan: u64) -> Result<Rest, PageError> {
-    let lines = app.blocking(move |app| app.plan_lines(JobId(plan))).await?;
+    let lines = app.blocking(move |app| app.plans.lines(JobId(plan), &app.jobs)).await?;
     Ok(Rest { lines, at: 0, is_begun: false, is_ended: false })
 }
 

@@ -5,13 +5,13 @@ use std::io;
 use action::plan::SavedAction;
 use maud::{Markup, html};
 
-use super::lines::PlanLines;
-use super::plans::Known;
 use crate::app::App;
+use crate::app::plan_lines::PlanLines;
+use crate::app::plans::Known;
 use crate::error::PageError;
 use crate::jobs::{Action, Job, JobKind};
 use crate::layout::{path_name, plain_name};
-use crate::pages::jobs::{messages, summary_of};
+use crate::pages::jobs::messages;
 use crate::quantity::{count, counted, files, size, time};
 
 /// Maximum number of rows in one answer.
@@ -26,10 +26,10 @@ const MANY: u32 = 100;
 ///
 /// Fails if the plan cannot be read.
 pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
-    let lines = app.plan_lines(job.id)?;
+    let lines = app.plans.lines(job.id, &app.jobs)?;
     let known = app.plans.get(job.id);
     let action = known.as_ref().map_or(Action::Quarantine, |known| known.action);
-    let run = app.run_of_plan(job.id);
+    let run = app.plans.run_of(job.id, &app.jobs);
     let stale = is_stale(app, job, known.as_ref())?;
     Ok(html! {
         section aria-labelledby="plan-title" {
@@ -84,11 +84,11 @@ fn what(action: Action, number: u32) -> String {
 }
 
 fn cards(job: &Job, action: Action, lines: &PlanLines) -> Markup {
-    let freed = summary_of(job, "reclaimable_bytes").unwrap_or(0);
+    let freed = job.summary("reclaimable_bytes").unwrap_or(0);
     html! {
         .cards {
             .card { b.big { (count(lines.len().into())) } (if lines.len() == 1 { "file" } else { "files" }) " to act on" }
-            @if let Some(groups) = summary_of(job, "groups") {
+            @if let Some(groups) = job.summary("groups") {
                 .card { b.big { (count(groups)) } (if groups == 1 { "group" } else { "groups" }) ", each keeps at least one file" }
             }
             @if action == Action::Quarantine {
@@ -111,7 +111,7 @@ fn left_out(job: &Job) -> Markup {
     ];
     let unknown: Vec<(u64, &str)> = UNKNOWN
         .into_iter()
-        .filter_map(|(key, why)| Some((summary_of(job, key).filter(|&number| number > 0)?, why)))
+        .filter_map(|(key, why)| Some((job.summary(key).filter(|&number| number > 0)?, why)))
         .collect();
     html! {
         @if !unknown.is_empty() || job.messages_total > 0 {

@@ -19,8 +19,8 @@ use tower::ServiceExt;
 use walk::{FileId, Filter, Tree};
 
 use crate::app::App;
+use crate::options::Options;
 use crate::pages::routes;
-use crate::server::Options;
 
 /// A tree, its catalog, and a server.
 pub(super) struct Scanned {

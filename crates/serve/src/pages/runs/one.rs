@@ -14,7 +14,8 @@ use maud::{Markup, html};
 use crate::app::App;
 use crate::attachment::{attachment, csv_row, in_chunks};
 use crate::error::PageError;
-use crate::layout::{name, page, path_name};
+use crate::frame::page;
+use crate::layout::{name, path_name};
 use crate::pages::jobs::{Done, outcome, place};
 use crate::quantity::{count, counted, files, size, time};
 

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::lines::PlanLines;
-use crate::app::App;
+use super::plan_lines::PlanLines;
 use crate::error::PageError;
-use crate::jobs::{Action, JobId};
-use crate::pages::jobs::summary_of;
+use crate::jobs::{Action, JobId, Jobs};
 
 /// Number of plans that are remembered. Older ones are forgotten with their jobs.
 const MOST: usize = 20;
@@ -18,12 +16,12 @@ pub(crate) struct Plans(Mutex<BTreeMap<u64, Known>>);
 
 /// A plan.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) action: Action,
+pub(crate) struct Known {
+    pub(crate) action: Action,
     /// The state of the decisions when the plan was begun.
-    pub(super) decisions: u64,
+    pub(crate) decisions: u64,
     /// The last job that applied it.
-    pub(super) applied: Option<JobId>,
+    pub(crate) applied: Option<JobId>,
     lines: Option<Arc<PlanLines>>,
 }
 
@@ -44,39 +42,33 @@ impl Plans {
         }
     }
 
-    pub(super) fn get(&self, plan: JobId) -> Option<Known> {
+    /// Returns what is known about the plan of a job.
+    pub(crate) fn get(&self, plan: JobId) -> Option<Known> {
         self.lock().get(&plan.0).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Known>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl App {
     /// Returns the lines of a plan. The first call reads the whole plan.
     ///
     /// # Errors
     ///
     /// Fails if the job is unknown, has not ended or made no plan, or if the plan cannot be read.
-    pub(super) fn plan_lines(&self, plan: JobId) -> Result<Arc<PlanLines>, PageError> {
-        if let Some(lines) = self.plans.get(plan).and_then(|known| known.lines) {
+    pub(crate) fn lines(&self, plan: JobId, jobs: &Jobs) -> Result<Arc<PlanLines>, PageError> {
+        if let Some(lines) = self.get(plan).and_then(|known| known.lines) {
             return Ok(lines);
         }
         let gone = || PageError::not_found("lop serve no longer has this plan");
-        let output = self.jobs.plan(plan).ok_or_else(gone)?;
+        let output = jobs.plan(plan).ok_or_else(gone)?;
         let lines = PlanLines::index(output).map_err(|e| PageError::failed(&e))?;
         let lines = Arc::new(lines);
-        if let Some(known) = self.plans.lock().get_mut(&plan.0) {
+        if let Some(known) = self.lock().get_mut(&plan.0) {
             known.lines = Some(Arc::clone(&lines));
         }
         Ok(lines)
     }
 
     /// Returns the run that applied a plan.
-    pub(super) fn run_of_plan(&self, plan: JobId) -> Option<u64> {
-        let job = self.jobs.job(self.plans.get(plan)?.applied?)?;
-        summary_of(&job, "run")
+    pub(crate) fn run_of(&self, plan: JobId, jobs: &Jobs) -> Option<u64> {
+        jobs.job(self.get(plan)?.applied?)?.summary("run")
     }
 
     /// Fails if a plan was applied already.
@@ -84,13 +76,17 @@ impl App {
     /// # Errors
     ///
     /// Fails with the number of the run.
-    pub(crate) fn check_unapplied(&self, plan: JobId) -> Result<(), PageError> {
-        match self.run_of_plan(plan) {
+    pub(crate) fn check_unapplied(&self, plan: JobId, jobs: &Jobs) -> Result<(), PageError> {
+        match self.run_of(plan, jobs) {
             Some(run) => {
                 let text = format!("This plan was applied as run {run}");
                 Err(PageError::conflict(text, "Make a new plan for what is left."))
             }
             None => Ok(()),
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Known>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

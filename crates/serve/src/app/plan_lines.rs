@@ -25,7 +25,7 @@ impl PlanLines {
     /// # Errors
     ///
     /// Fails if the plan cannot be read, or if one of its lines is not a line of a plan.
-    pub(super) fn index(output: Output) -> io::Result<PlanLines> {
+    pub(crate) fn index(output: Output) -> io::Result<PlanLines> {
         let (mut starts, mut bytes) = (vec![0], 0u64);
         each_line(&output, |line, end| {
             starts.push(end);
@@ -36,12 +36,12 @@ impl PlanLines {
     }
 
     /// Returns the number of lines, which is the number of files to act on.
-    pub(super) fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
     }
 
     /// Returns the total size of the files to act on, in bytes.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 
@@ -51,7 +51,7 @@ impl PlanLines {
     /// # Errors
     ///
     /// Fails if the plan cannot be read.
-    pub(super) fn matching(&self, text: &str) -> io::Result<Option<Arc<Vec<u32>>>> {
+    pub(crate) fn matching(&self, text: &str) -> io::Result<Option<Arc<Vec<u32>>>> {
         let wanted = text.trim().to_ascii_lowercase().into_bytes();
         if wanted.is_empty() {
             return Ok(None);
@@ -83,7 +83,7 @@ impl PlanLines {
     /// # Errors
     ///
     /// Fails if the plan cannot be read.
-    pub(super) fn action(&self, at: u32) -> io::Result<SavedAction> {
+    pub(crate) fn action(&self, at: u32) -> io::Result<SavedAction> {
         action(&self.read(at, at + 1)?)
     }
 
@@ -92,7 +92,7 @@ impl PlanLines {
     /// # Errors
     ///
     /// Fails if the plan cannot be read.
-    pub(super) fn read(&self, from: u32, to: u32) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, from: u32, to: u32) -> io::Result<Vec<u8>> {
         let (start, end) = (self.starts[from as usize], self.starts[to as usize]);
         let mut bytes = vec![0; usize::try_from(end - start).map_err(io::Error::other)?];
         let mut done = 0;

@@ -1,0 +1,58 @@
+//! The frame of every page: navigation, running work, and the regions for messages.
+
+use maud::{DOCTYPE, Markup, html};
+
+use crate::app::App;
+use crate::assets;
+use crate::layout::head;
+
+/// The pages in the navigation: title, path and access key.
+const PAGES: [(&str, &str); 8] = [
+    ("Start", "/"),
+    ("Groups", "/groups"),
+    ("Same folders", "/same-folders"),
+    ("Folders", "/folders"),
+    ("Space", "/space"),
+    ("Plan", "/plan"),
+    ("Runs", "/runs"),
+    ("Quarantine", "/quarantine"),
+];
+
+/// Returns a page with navigation. `path` is the path of the page in [`PAGES`].
+pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            (head(title, Some(app.csrf())))
+            body {
+                a.skip href="#main" { "Skip to the content" }
+                header {
+                    a.brand href="/" { img src=(assets::path("icon.svg")) alt="" width="24" height="24"; "lop" }
+                    nav aria-label="Pages" {
+                        @for (name, to) in PAGES {
+                            a href=(to) aria-current=[(to == path).then_some("page")] { (name) }
+                        }
+                    }
+                    @if !app.allows_actions() {
+                        span.badge title="Start lop serve with --allow-actions to change files from here" { "read-only" }
+                    }
+                    (running(app))
+                    button #help type="button" aria-keyshortcuts="?" { "Keys" }
+                }
+                main #main tabindex="-1" { (main) }
+                div #live role="status" aria-live="polite" {}
+                div #alert role="alert" {}
+            }
+        }
+    }
+}
+
+/// Returns the sign that a job runs, hidden if none does. The script keeps it up to date.
+fn running(app: &App) -> Markup {
+    let is_idle = app.jobs.list().iter().all(|job| job.ended_ms.is_some());
+    html! {
+        a #running.badge href="/runs" hidden[is_idle] title="Show the running work" {
+            span.dot aria-hidden="true" {} span.text { "Working" }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! What a server serves, and to whom. The program fills the options in from its arguments.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// What to serve, and to whom.
+#[derive(Debug)]
+pub struct Options {
+    /// The catalog.
+    pub catalog: PathBuf,
+    /// The address to listen on. Port 0 takes any free port.
+    pub listen: SocketAddr,
+    /// Further host names by which browsers may reach the server.
+    pub hosts: Vec<String>,
+    /// True if runs that change files may be started.
+    pub allow_actions: bool,
+    /// The file that keeps the token from one start to the next. `None` for a new token at each start.
+    pub token_file: Option<PathBuf>,
+    /// The file that keeps the certificate. `None` for connections without encryption.
+    pub certificate: Option<PathBuf>,
+    /// The lop program, which does the work on files.
+    pub program: PathBuf,
+}
