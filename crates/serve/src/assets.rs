@@ -60,6 +60,6 @@ pub(crate) async fn get(Path((_version, name)): Path<(String, String)>) -> Respo
 /// Returns the size of some assets in bytes.
 #[cfg(test)]
 pub(crate) fn size(names: &[&str]) -> usize {
-    let named = ASSETS.iter().filter(|(name, ..)| names.contains(name));
-    named.map(|(_, _, bytes)| bytes.len()).sum()
+    let wanted = ASSETS.iter().filter(|(name, ..)| names.contains(name));
+    wanted.map(|(_, _, bytes)| bytes.len()).sum()
 }

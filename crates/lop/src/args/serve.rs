@@ -18,9 +18,7 @@ Examples:
   lop serve --open              Look at the catalog in a browser
   lop serve --allow-actions     Also act on duplicates from the browser
   lop serve --listen 0.0.0.0:8420 --qr
-                                Review from a phone in the same network
-  ssh -L 8420:localhost:8420 nas lop serve
-                                Review on another host, over ssh")]
+                                Review from a phone in the same network")]
 pub(crate) struct ServeArgs {
     /// Listen on this address
     ///

@@ -69,7 +69,7 @@ impl Scanned {
             walk::walk(&roots, &options, None, &Progress::default()).expect("not stopped");
         let writer = Writer::open(&self.catalog(), |_| ()).expect("opens");
         let matched = if writer.is_new() {
-            TreeMatch::empty(&mut tree)
+            TreeMatch::empty(&tree)
         } else {
             writer.catalog().match_tree(&mut tree, true).expect("matches")
         };
@@ -161,7 +161,9 @@ fn number(tree: &Tree, fingerprints: &Fingerprints, digest: Digest, files: &[Fil
     let content = known.unwrap_or_else(|| fingerprints.new_content(Some(digest)));
     fingerprints.set_digest(content, digest);
     let mut keys: Vec<_> = files.iter().map(|id| tree.key(*id)).collect();
-    files.iter().for_each(|id| fingerprints.set_content(id.0, content));
+    for id in files {
+        fingerprints.set_content(id.0, content);
+    }
     keys.sort_unstable_by_key(|key| (key.device, key.inode));
     keys.dedup();
     let inodes = walk::to_u32(keys.len());
