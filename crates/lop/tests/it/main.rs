@@ -60,6 +60,7 @@ mod rescan;
 mod resuming;
 mod roots;
 mod selection;
+mod serve_pages;
 mod serving;
 mod skipped_stays;
 mod space;

@@ -9,7 +9,7 @@ use testkit::{Ending, Running, Signal, TreeBuilder, When};
 use crate::lop::Lop;
 
 /// A running server, and the address that it printed.
-struct Server {
+pub(crate) struct Server {
     running: Running,
     address: SocketAddr,
     token: String,
@@ -31,7 +31,7 @@ impl Response {
 
 impl Server {
     /// Starts `lop serve` on a free port.
-    fn start(lop: &Lop, more: &[&str]) -> Server {
+    pub(crate) fn start(lop: &Lop, more: &[&str]) -> Server {
         let args = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more);
         let mut running = lop.command().args(args).spawn();
         assert!(running.wait_for(&When::Stdout(b"\n".into())), "no address");
@@ -40,6 +40,16 @@ impl Server {
         let (_, rest) = url.split_once("://").expect("a scheme");
         let (address, token) = rest.split_once("/?token=").expect("a token");
         Server { running, address: address.parse().expect("an address"), token: token.to_owned() }
+    }
+
+    /// Returns the address of the start page with the token.
+    pub(crate) fn url(&self) -> String {
+        self.page(&format!("/?token={}", self.token))
+    }
+
+    /// Returns the address of a page, for a browser that has the cookie.
+    pub(crate) fn page(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
     }
 
     /// Sends a request whose head consists of `lines`, and returns the response.

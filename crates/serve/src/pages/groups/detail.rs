@@ -135,9 +135,9 @@ fn file(ordinal: usize, member: &Member, fate: Option<&Fate>, names: usize) -> M
             td.choice {
                 (toggle(ordinal, member, fate, &label))
                 @if member.condition.is_sound() {
-                    button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
-                        aria-label={ "Keep only " (label) } {
-                        "Only this" @if let Some(digit) = &digit { kbd { (digit) } }
+                    button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()] {
+                        "Only this" @if let Some(digit) = &digit { kbd aria-hidden="true" { (digit) } }
+                        span.hidden-label { ": " (label) }
                     }
                 }
             }

@@ -91,9 +91,10 @@ fn keep(ordinal: usize, label: &str) -> Markup {
     let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
     html! {
         p.keep-folder {
-            button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()]
-                aria-label={ "Keep the files in " (label) } {
-                "Keep the files in this folder" @if let Some(digit) = &digit { kbd { (digit) } }
+            button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()] {
+                "Keep the files in this folder"
+                @if let Some(digit) = &digit { kbd aria-hidden="true" { (digit) } }
+                span.hidden-label { ": " (label) }
             }
         }
     }

@@ -108,7 +108,7 @@ pub(super) fn draw(space: &Space, dir: DirId, measure: Measure, plane: Plane) ->
     let whole = tiles.iter().filter(|tile| tile.level == 0).map(|tile| tile.size).sum();
     let Plane { width, height } = plane;
     html! {
-        svg.map viewBox={ "0 0 " (width) " " (height) } role="img"
+        svg.map viewBox={ "0 0 " (width) " " (height) } role="group"
             aria-label={ "Map of " (plain_name(&space.path(dir))) " by " (measure.title()) ". The table shows the same folders." } {
             @if tiles.is_empty() {
                 text.nothing x=(width / 2.0) y=(height / 2.0) { (nothing(measure)) }
