@@ -157,7 +157,7 @@ fn file_table(stored: &[QuarantinedFile]) -> Markup {
     html! {
         h2 { "Files" }
         .scroll {
-            table.files {
+            table.listed {
                 thead { tr {
                     th.wide scope="col" { "Came from" }
                     th.num scope="col" { "Size" }

@@ -45,7 +45,8 @@ pub(in crate::pages) fn outcome(app: &App, Query(Done { done }): &Query<Done>) -
             h2 #outcome-title { (title(job.kind)) " " (how) }
             @if let Some(error) = job.error.as_ref().filter(|_| class == "error") { p { (error.message) } }
             (facts(&job))
-            (messages(&job))
+            // The page of a plan lists them below the plan.
+            @if job.kind != JobKind::Plan || class == "error" { (messages(&job)) }
         }
     }
 }

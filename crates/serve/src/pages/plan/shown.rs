@@ -210,7 +210,7 @@ fn row(rank: u32, action: &SavedAction) -> Markup {
     html! {
         .row.plan role="row" aria-rowindex=(rank + 1) data-rank=(rank) {
             span.paths role="gridcell" {
-                span.line.path data-path=(path) {
+                span.line.source data-path=(path) {
                     span.word.remove { (action.kind.word()) } (path_name(&action.path))
                 }
                 span.line.kept data-kept=(kept) data-why=(action.why) {

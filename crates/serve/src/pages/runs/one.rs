@@ -194,7 +194,7 @@ fn file_table(run: u64, seen: &Seen) -> Markup {
         @if seen.files.is_empty() { p.dim { "The run reached no file." } }
         @else {
             .scroll {
-                table.files {
+                table.listed {
                     thead { tr {
                         th scope="col" { "State" } th.wide scope="col" { "File" } th.num scope="col" { "Size" }
                     } }
