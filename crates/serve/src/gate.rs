@@ -67,9 +67,21 @@ pub(crate) struct Gate {
 impl Gate {
     /// Creates the gate of a server. `port` is part of the cookie's name, because browsers send cookies to
     /// all ports of a host. `is_encrypted` keeps the cookie out of connections without encryption.
-    pub(crate) fn new(hosts: Hosts, port: u16, token: Secret, is_encrypted: bool) -> Gate {
-        let (session, csrf) = (token.derived("session"), token.derived("csrf"));
-        Gate { hosts, session, csrf, token, cookie: format!("lop-{port}"), is_encrypted }
+    ///
+    /// The cookie follows from the token. The secret of the pages is new at each start even if the token is
+    /// not: pages of an earlier server contain numbers of groups and jobs that now mean something else.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system has no random numbers.
+    pub(crate) fn new(
+        hosts: Hosts,
+        port: u16,
+        token: Secret,
+        is_encrypted: bool,
+    ) -> Result<Gate, getrandom::Error> {
+        let (session, csrf) = (token.derived("session"), Secret::random()?);
+        Ok(Gate { hosts, session, csrf, token, cookie: format!("lop-{port}"), is_encrypted })
     }
 
     /// Returns the token of the address that the user opens.

@@ -94,7 +94,7 @@ impl Server {
         let tls = certificate.map(|file| Tls::open(file, address, &options.hosts)).transpose()?;
         let token = options.token_file.as_ref();
         let token = token.map_or_else(|| Ok(Secret::random()?), |file| Secret::kept_in(file))?;
-        let gate = Arc::new(Gate::new(hosts, address.port(), token, tls.is_some()));
+        let gate = Arc::new(Gate::new(hosts, address.port(), token, tls.is_some())?);
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         Ok(Server { listener, address, gate, app, tls, stop: Stopper::default() })
     }

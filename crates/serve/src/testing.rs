@@ -89,7 +89,8 @@ impl TestServer {
             program,
         };
         let token = Secret::random().expect("random");
-        let gate = Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 1, token, false);
+        let gate =
+            Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 1, token, false).expect("random");
         let (token, gate) = (gate.token().to_owned(), Arc::new(gate));
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

@@ -17,8 +17,7 @@ use clap::Args;
 Examples:
   lop serve --open              Look at the catalog in a browser
   lop serve --allow-actions     Also act on duplicates from the browser
-  lop serve --listen 0.0.0.0:8420 --qr
-                                Review from a phone in the same network")]
+  lop serve --listen 0.0.0.0:8420   Review from a phone in the same network")]
 pub(crate) struct ServeArgs {
     /// Listen on this address
     ///

@@ -8,7 +8,11 @@ use super::{Gate, Hosts, Refused, Secret};
 
 fn gate() -> Gate {
     let token = Secret::random().expect("random");
-    Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 8080, token, false)
+    gate_with(token)
+}
+
+fn gate_with(token: Secret) -> Gate {
+    Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 8080, token, false).expect("random")
 }
 
 /// A request of a page of the server that changes something.
@@ -131,4 +135,12 @@ fn other_methods_are_refused() {
         let request = change(&gate).method(method).body(Body::empty()).expect("request");
         assert_eq!(gate.admits(&request), Err(Refused::Method));
     }
+}
+
+#[test]
+fn a_page_of_an_earlier_server_can_be_read_again_but_changes_nothing() {
+    let earlier = gate();
+    let gate = gate_with(earlier.token.clone());
+    assert!(gate.session.is(earlier.session.digits()), "the cookie of a kept token stays valid");
+    assert_eq!(changed(&gate, "x-lop-csrf", Some(earlier.csrf())), Err(Refused::Csrf));
 }

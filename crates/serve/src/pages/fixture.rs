@@ -65,7 +65,8 @@ impl Served {
             program: "/nonexistent/lop".into(),
         };
         let token = Secret::random().expect("random");
-        let gate = Gate::new(Hosts::new(address.ip(), &[]), address.port(), token, false);
+        let gate =
+            Gate::new(Hosts::new(address.ip(), &[]), address.port(), token, false).expect("random");
         let gate = Arc::new(gate);
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         let router = router(Arc::clone(&gate), Arc::clone(&app));
