@@ -203,7 +203,8 @@ fn keep(
         Choice::Folder(paths) => in_folders(index, at, files, paths),
         Choice::Files(paths) => {
             let tree = index.tree();
-            let is_kept = |file| paths.contains(&tree.absolute_path(file));
+            let paths: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+            let is_kept = |file| paths.contains(&tree.absolute_path(file)[..]);
             let members = files.of_members().zip(index.files(at));
             members.filter(|(_, name)| is_kept(**name)).map(|(file, _)| file).collect()
         }

@@ -32,7 +32,8 @@ impl Decider {
     }
 
     /// Records a decision that was made at `made_ms`, in milliseconds since the epoch. The decision
-    /// replaces an earlier one about the same scope, and becomes the latest of all.
+    /// replaces an earlier one about the same scope, and becomes the latest of all. Its id is at least
+    /// `made_ms`, so the id of a decision that was withdrawn is not used again.
     ///
     /// # Errors
     ///
@@ -43,7 +44,7 @@ impl Decider {
         let (choice_word, value) = choice.columns();
         let id = self.0.in_transaction(|| {
             let sql = "INSERT OR REPLACE INTO decision (id, made_ms, scope, subject, choice, value) \
-                       VALUES ((SELECT coalesce(max(id), 0) + 1 FROM decision), ?1, ?2, ?3, ?4, ?5)";
+                       VALUES ((SELECT max(coalesce(max(id), 0) + 1, ?1) FROM decision), ?1, ?2, ?3, ?4, ?5)";
             let row = params![made_ms, scope_word, subject, choice_word, value];
             db.execute(sql, row).at(path)?;
             Ok::<_, Error>(db.last_insert_rowid())

@@ -7,7 +7,7 @@
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use catalog::Decider;
 
@@ -45,9 +45,7 @@ impl CatalogDoor {
         &self,
         work: impl FnOnce(&Decider) -> Result<T, PageError>,
     ) -> Result<T, PageError> {
-        // A panic in a query leaves the connection usable.
-        let mut state = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        work(state.connection(&self.path)?)
+        work(self.lock().connection(&self.path)?)
     }
 
     /// Returns a number that changes whenever another connection has changed the catalog, or the file was
@@ -57,7 +55,7 @@ impl CatalogDoor {
     ///
     /// Fails if the catalog cannot be opened or read.
     pub(super) fn version(&self) -> Result<u64, PageError> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).next_version(&self.path)
+        self.lock().next_version(&self.path)
     }
 
     /// Like [`CatalogDoor::version`], but returns `None` if the connection is in use.
@@ -68,11 +66,19 @@ impl CatalogDoor {
     pub(super) fn version_if_free(&self) -> Result<Option<u64>, PageError> {
         match self.open.try_lock() {
             Ok(mut state) => state.next_version(&self.path).map(Some),
-            Err(TryLockError::Poisoned(state)) => {
-                state.into_inner().next_version(&self.path).map(Some)
-            }
+            Err(TryLockError::Poisoned(_)) => self.version().map(Some),
             Err(TryLockError::WouldBlock) => Ok(None),
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.open.lock().unwrap_or_else(|poisoned| {
+            // A query panicked, perhaps within a transaction, which would hold its lock forever.
+            self.open.clear_poison();
+            let mut state = poisoned.into_inner();
+            state.connection = None;
+            state
+        })
     }
 }
 
@@ -91,10 +97,10 @@ impl State {
         if self.connection.as_ref().map(|(_, identity)| *identity) != found || found.is_none() {
             self.connection = None;
             self.data_version = None;
+            // The identity from before the opening: if the file was replaced in between, the next request
+            // finds another identity and opens it again.
             let decider = Decider::open(path)?;
-            let identity =
-                std::fs::metadata(path).map(|found| identity(&found)).unwrap_or_default();
-            self.connection = Some((decider, identity));
+            self.connection = Some((decider, found.unwrap_or_default()));
         }
         let connection = self.connection.as_ref().map(|(decider, _)| decider);
         connection.ok_or_else(|| PageError::not_found("The catalog is not open"))

@@ -71,6 +71,19 @@ impl Plans {
         jobs.job(self.get(plan)?.applied?)?.summary("run")
     }
 
+    /// Fails if decisions have changed since a plan was begun. `decisions` is their state now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the states differ.
+    pub(crate) fn check_decisions(&self, plan: JobId, decisions: u64) -> Result<(), PageError> {
+        if self.get(plan).is_some_and(|known| known.decisions != decisions) {
+            let text = "Decisions were made or withdrawn after this plan";
+            return Err(PageError::conflict(text, "Make the plan again."));
+        }
+        Ok(())
+    }
+
     /// Fails if a plan was applied already.
     ///
     /// # Errors

@@ -54,7 +54,8 @@ impl Spaces {
 
     /// Frees the sizes if no page has needed them for this time.
     pub(super) fn drop_if_idle(&self, idle: Duration) {
-        let mut kept = self.lock();
+        // While a page loads the sizes, they are in use. Waiting would stop all requests.
+        let Ok(mut kept) = self.0.try_lock() else { return };
         if kept.as_ref().is_some_and(|kept| kept.used.elapsed() >= idle) {
             *kept = None;
         }

@@ -1,7 +1,6 @@
 // Starts the shortcuts, and the module of the page, which the page names in <div data-module="...">.
 
 import { alertUser } from "./http.js";
-import { startJobs } from "./jobs.js";
 import { listen, onKey } from "./keys.js";
 import { showLocalTimes } from "./times.js";
 
@@ -21,7 +20,10 @@ onKey("p", "Go to the plan", go("/plan"));
 onKey("u", "Go to the runs, to undo", go("/runs"));
 listen();
 showLocalTimes();
-startJobs();
+// Few pages show jobs; the others need the script only while one runs.
+if (!document.getElementById("running").hidden || document.querySelector("#jobs, #outcome, [data-dialog]")) {
+  import("./jobs.js").then((jobs) => jobs.startJobs()).catch((error) => alertUser(error.message));
+}
 if (part) {
   const load = modules[part.dataset.module];
   load?.().then((module) => module.start(part)).catch((error) => alertUser(error.message));

@@ -20,11 +20,11 @@ export function start() {
     leave: () => page.decide({ set: set() }, { leave: true }),
     withdraw: ({ decision }) => page.withdraw({ id: Number(decision) }),
     rules: () => {
-      const chosen = set();
+      const [chosen, { revision }] = [set(), page];
       chooseRules({
         title: "Decide all groups in these folders",
-        query: () => ({ revision: page.revision, set: chosen }),
-        save: (choice) => page.decide({ set: chosen }, choice),
+        query: () => ({ revision, set: chosen }),
+        save: (choice) => page.decide({ set: chosen }, choice, revision),
       });
     },
   };

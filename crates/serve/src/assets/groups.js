@@ -102,10 +102,12 @@ export function start() {
 
   const chooseRules = rulesDialog();
   document.getElementById("decide-all").addEventListener("click", () => {
+    // What the title and the preview show is what is saved, even if the list changes behind the dialog.
+    const { filterText: filter, view, revision } = page;
     chooseRules({
-      title: page.filterText ? `Decide all groups that match “${page.filterText}”` : "Decide all groups",
-      query: () => ({ revision: page.revision, view: page.view }),
-      save: (choice) => page.decide({ filter: page.filterText }, choice),
+      title: filter ? `Decide all groups that match “${filter}”` : "Decide all groups",
+      query: () => ({ revision, view }),
+      save: (choice) => page.decide({ filter }, choice, revision),
     });
   });
   listDecisions(page);

@@ -15,6 +15,8 @@ let source;
 export async function run(url, body) {
   const { job } = await post(url, body);
   announce("Started");
+  // The job may end before the first event.
+  shown.set(job, undefined);
   watch();
   return job;
 }
@@ -44,10 +46,8 @@ function close() {
 function show(jobs) {
   const running = new Set(jobs.map((job) => job.id));
   for (const job of jobs) {
-    if (!shown.has(job.id)) {
-      shown.set(job.id, place ? addCard(job) : undefined);
-      announce(`${job.title} has started`);
-    }
+    if (!shown.has(job.id)) announce(`${job.title} has started`);
+    if (!shown.get(job.id)) shown.set(job.id, place ? addCard(job) : undefined);
     update(job);
   }
   sign.hidden = jobs.length === 0;
@@ -112,10 +112,14 @@ function openDialog(dialog, body) {
   if (preview && url) {
     const ok = dialog.querySelector("button[value=ok]");
     ok.disabled = true;
-    getText(url).then((html) => {
+    preview.textContent = "";
+    // An answer to an earlier opening must not confirm this one.
+    dialog.asking?.abort();
+    const { signal } = (dialog.asking = new AbortController());
+    getText(url, signal).then((html) => {
       preview.innerHTML = html;
       ok.disabled = false;
-    }, (error) => (preview.textContent = error.message));
+    }, (error) => error.name !== "AbortError" && (preview.textContent = error.message));
   }
   dialog.returnValue = "";
   dialog.onclose = () => {

@@ -21,6 +21,8 @@ export function listen() {
   document.getElementById("help")?.addEventListener("click", showHelp);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
+    // The focus can fall out of a dialog whose content changes. The page behind it must not react.
+    if (document.querySelector("dialog[open]")) return;
     // Space and Enter belong to a button or link that has the focus.
     if ((event.key === " " || event.key === "Enter") && event.target.closest?.("button, a, summary")) return;
     const shortcut = shortcuts.get(event.key);

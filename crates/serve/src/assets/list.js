@@ -13,10 +13,10 @@ const MAX_CHUNKS = 8;
 export class List {
   /**
    * `box` is the scrolling element (role grid). `load(from, count, signal)` returns the HTML of rows. `choose(rank, row)`
-   * is called when the active row changes.
+   * is called when the active row changes, and `leave()` while the row is not loaded yet.
    */
-  constructor(box, { load, choose }) {
-    Object.assign(this, { box, load, choose, count: 0, active: -1, chunks: new Map(), loading: new Map() });
+  constructor(box, { load, choose, leave }) {
+    Object.assign(this, { box, load, choose, leave, count: 0, active: -1, chunks: new Map(), loading: new Map() });
     this.rowHeight = parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 44;
     this.spacer = box.querySelector(".spacer");
     box.addEventListener("scroll", () => this.schedule(), { passive: true });
@@ -146,6 +146,7 @@ export class List {
     this.active = Math.max(0, Math.min(rank, this.count - 1));
     if (!isClick) this.reveal(this.active);
     this.waiting = true;
+    if (!this.row(this.active)) this.leave?.();
     this.mark();
   }
 

@@ -28,6 +28,7 @@ export class ReviewPage {
     this.list = new List(this.listBox, {
       load: (from, count, signal) => this.rows(from, count, signal),
       choose: (_, row) => this.choose(row),
+      leave: () => this.forget(),
     });
     this.listen();
     this.open();
@@ -52,6 +53,7 @@ export class ReviewPage {
       this.open();
     });
     this.backBox.addEventListener("click", () => {
+      this.forget();
       this.splitBox.classList.remove("chosen");
       this.list.render();
       this.listBox.focus();
@@ -96,7 +98,18 @@ export class ReviewPage {
     this.listBox.removeAttribute("aria-busy");
   }
 
+  /** No row is chosen: keys act on nothing until the details of a row are shown. */
+  forget() {
+    this.looking?.abort();
+    this.id = undefined;
+  }
+
   show(found, keep) {
+    if (found.revision !== this.revision || !found.count) {
+      // The numbers in the details are of another revision.
+      this.forget();
+      this.shownId = undefined;
+    }
     Object.assign(this, { view: found.view, revision: found.revision });
     this.totalsBox.innerHTML = found.totals;
     announce(`${found.count} rows`);
@@ -130,20 +143,20 @@ export class ReviewPage {
   }
 
   choose(row) {
-    const isOther = this.id !== row.dataset.id;
     this.id = row.dataset.id;
     this.splitBox.classList.add("chosen");
-    return this.loadDetail(isOther);
+    return this.loadDetail();
   }
 
   /** Loads the details of the chosen row. */
-  async loadDetail(isOther = false) {
+  async loadDetail() {
     this.looking?.abort();
     const controller = (this.looking = new AbortController());
+    const [id, revision, isOther] = [this.id, this.revision, this.shownId !== this.id];
     if (isOther) this.detailBox.classList.add("loading");
-    const id = this.id;
     try {
-      const html = await getText(`${this.path}/detail?id=${id}&revision=${this.revision}`, controller.signal);
+      const html = await getText(`${this.path}/detail?id=${id}&revision=${revision}`, controller.signal);
+      if (revision !== this.revision) return;
       this.putDetail(html, isOther);
       this.shownId = id;
       this.shown(this.detailBox, controller.signal, isOther);
@@ -168,11 +181,12 @@ export class ReviewPage {
 
   /** Returns the details if they are those of the chosen row, not those of an earlier one. */
   current() {
-    return this.shownId === this.id ? this.detailBox.firstElementChild : null;
+    return this.id !== undefined && this.shownId === this.id ? this.detailBox.firstElementChild : null;
   }
 
-  decide(scope, choice) {
-    return this.change("/api/decide", { scope, choice });
+  /** `revision` is the one in which the numbers of `scope` and `choice` were shown. */
+  decide(scope, choice, revision = this.revision) {
+    return this.change("/api/decide", { scope, choice, revision });
   }
 
   withdraw(which) {
@@ -181,10 +195,14 @@ export class ReviewPage {
 
   /** Sends a change, and shows the new totals and states. Returns whether it was made. */
   async change(url, body) {
-    if (this.isChanging) return false;
+    if (this.isChanging) {
+      alertUser("The decision before is still being saved. This one was not made; repeat it.");
+      return false;
+    }
     this.isChanging = true;
+    const id = this.id;
     try {
-      const answer = await post(url, { ...body, revision: this.revision, view: this.view });
+      const answer = await post(url, { revision: this.revision, ...body, view: this.view });
       if (answer.revision !== this.revision) {
         this.open(true);
         return true;
@@ -192,7 +210,8 @@ export class ReviewPage {
       this.totalsBox.innerHTML = answer.totals;
       announce(answer.said);
       this.list.refresh();
-      if (this.id) await this.loadDetail();
+      // If the user has gone on to another row, its details are loading already.
+      if (id !== undefined && this.id === id) this.loadDetail();
       return true;
     } catch (error) {
       if (error.status === 409) this.open(true);

@@ -67,7 +67,9 @@ export function rulesDialog() {
   }
 
   const save = async (choice) => {
-    if (await request.save(choice)) dialog.close();
+    // If it fails, the page says why, which it cannot do behind the dialog. The rules stay for the next time.
+    await request.save(choice);
+    dialog.close();
   };
 
   kind.addEventListener("change", () => (text.hidden = !takesText(kind.value)));

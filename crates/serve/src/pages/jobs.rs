@@ -152,6 +152,9 @@ async fn apply(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let plan = JobId(read::<ApplyRequest>(&body)?.plan);
     let job = app.blocking(move |app| {
         app.plans.check_unapplied(plan, &app.jobs)?;
+        if app.plans.get(plan).is_some() {
+            app.plans.check_decisions(plan, app.decisions_now()?.1)?;
+        }
         let job = start(app, JobSpec::Apply { plan })?;
         app.plans.applied(plan, job);
         Ok(job)

@@ -300,7 +300,6 @@ fn the_pages_stay_small() {
         "app.js",
         "http.js",
         "icon.svg",
-        "jobs.js",
         "keys.js",
         "list.js",
         "times.js",

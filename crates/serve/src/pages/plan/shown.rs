@@ -48,7 +48,7 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
                     p { "Nothing would be done. Decide more groups, or look above for what was left out." }
                 }
             } @else {
-                (apply_bar(app, job, action, &lines, run.is_some()))
+                (apply_bar(job, action, &lines, blocked(app, job, run.is_some())?))
                 (list(job, &lines))
             }
         }
@@ -124,15 +124,22 @@ fn left_out(job: &Job) -> Markup {
     }
 }
 
-fn apply_bar(app: &App, job: &Job, action: Action, lines: &PlanLines, is_applied: bool) -> Markup {
-    let base = format!("/plan/{}", job.id.0);
-    let reason = match (app.check_actions(), is_applied) {
-        (Err(_), _) => Some(
+/// Returns the reason why a plan cannot be applied.
+fn blocked(app: &App, job: &Job, is_applied: bool) -> Result<Option<&'static str>, PageError> {
+    if !app.allows_actions() {
+        return Ok(Some(
             "This server is read-only. Start it with --allow-actions, or save the plan and apply it with: lop dedupe --plan FILE --apply",
-        ),
-        (_, true) => Some("This plan was applied already. Make a new one for what is left."),
-        _ => None,
-    };
+        ));
+    }
+    if is_applied {
+        return Ok(Some("This plan was applied already. Make a new one for what is left."));
+    }
+    let is_old = app.plans.check_decisions(job.id, app.decisions_now()?.1).is_err();
+    Ok(is_old.then_some("The decisions are not those of this plan. Make the plan again."))
+}
+
+fn apply_bar(job: &Job, action: Action, lines: &PlanLines, reason: Option<&'static str>) -> Markup {
+    let base = format!("/plan/{}", job.id.0);
     html! {
         .bar {
             button.primary.danger[action == Action::Delete] type="button" data-dialog="apply-dialog"
