@@ -126,10 +126,8 @@ impl Jobs {
     /// program at once, which the next command that changes files repairs. Returns whether the job was running.
     pub fn cancel(&self, id: JobId) -> bool {
         let mut table = self.0.table.lock();
-        let cancelled = table.get_mut(id).is_some_and(|entry| {
-            let signal = if entry.job.cancelled { Signal::TERM } else { Signal::INT };
-            entry.signal(signal)
-        });
+        // SIGINT is ignored by all descendants of a shell's background command, SIGTERM is not.
+        let cancelled = table.get_mut(id).is_some_and(|entry| entry.signal(Signal::TERM));
         drop(table);
         self.0.note_change();
         cancelled
@@ -163,7 +161,7 @@ impl Jobs {
         let mut table = self.0.table.lock();
         table.is_shut_down = true;
         for entry in table.running().filter(|entry| !entry.job.cancelled) {
-            entry.signal(Signal::INT);
+            entry.signal(Signal::TERM);
         }
         drop(table);
         self.0.note_change();

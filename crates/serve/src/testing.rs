@@ -23,13 +23,13 @@ use crate::server::router;
 /// `plan`. It notes its arguments in `calls`, and does not end while `wait` exists.
 const PROGRAM: &str = r#"#!/bin/sh
 dir=${2%/*}
+trap 'exit 130' TERM
 echo "$*" >>"$dir/calls"
 [ -e "$dir/stderr" ] && cat "$dir/stderr" >&2
 case "$*" in
 *--save-plan*) cat "$dir/plan" >/proc/self/fd/0 ;;
 *--apply*) cat /proc/self/fd/0 >"$dir/applied" ;;
 esac
-trap 'exit 130' INT
 while [ -e "$dir/wait" ]; do sleep 0.02; done
 [ -e "$dir/stdout" ] && cat "$dir/stdout"
 exit "$(cat "$dir/exit" 2>/dev/null || echo 0)"

@@ -159,7 +159,7 @@ fn one_job_changes_files_at_a_time_and_it_can_be_cancelled() {
     assert!(jobs.cancel(waiting));
     let ended = jobs.wait(waiting, TEST_TIMEOUT).expect("known");
     assert!(ended.cancelled && !ended.is_running(), "{ended:?}");
-    assert_eq!((ended.exit_code, ended.signal), (None, Some(2)));
+    assert_eq!((ended.exit_code, ended.signal), (None, Some(15)));
     assert!(*changes.borrow() > before);
     assert!(!jobs.cancel(waiting), "it has ended");
     holder.finish(b"");
