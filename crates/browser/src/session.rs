@@ -1,7 +1,7 @@
 //! A blocking session with the browser, on top of fantoccini.
 //!
 //! All calls run on a runtime that belongs to the session, so that tests need no `async`. Only this
-//! module and [`keys`](crate::keys) know fantoccini.
+//! module and [`keys`] know fantoccini.
 
 use std::time::Duration;
 
