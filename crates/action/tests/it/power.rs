@@ -8,7 +8,7 @@ use testkit::snapshot::Kind as Entry;
 use testkit::{Compare, FileSystem, Mount, Snapshot, assert_same, skipped};
 
 use crate::child::{Orders, What};
-use crate::world::{WHOLE, World, odd_tree};
+use crate::world::{WHOLE, World, odd_tree, wait_for_writers};
 
 const KINDS: [Kind; 6] =
     [Kind::Hardlink, Kind::Delete, Kind::Symlink, Kind::Quarantine, Kind::Separate, Kind::Sweep];
@@ -42,6 +42,8 @@ fn fails(mount: &Mount, kind: Kind, last: Last) {
     assert!(world.apply(kind).done > 0);
     if last == Last::Undo {
         sync(mount);
+        // The run has just written copies.
+        wait_for_writers(&world.tree);
         let undone = world.undo().expect("a run");
         assert!(undone.refused.is_empty(), "{:?}", undone.refused);
     }

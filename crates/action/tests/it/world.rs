@@ -100,7 +100,7 @@ impl World {
 
 /// Waits until the kernel reports that no file below a directory is open for writing. On a busy machine, the kernel may
 /// report a file as open for a moment after the last writer has closed it, and lop would skip that file.
-fn wait_for_writers(dir: &Path) {
+pub(crate) fn wait_for_writers(dir: &Path) {
     let opened = Dir::open(dir).expect("exists");
     for entry in std::fs::read_dir(dir).expect("is listed").flatten() {
         let kind = entry.file_type().expect("has a kind");
