@@ -22,7 +22,7 @@ const OBSERVERS: &str = include_str!("observers.js");
 /// The pause between two looks at a condition.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What the browser shows pages in, and what a test tolerates.
+/// The size and the preferences of the browser, and the limits of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// The size of the page in CSS pixels.

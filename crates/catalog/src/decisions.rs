@@ -27,7 +27,7 @@ pub enum Scope {
     Filter(String),
 }
 
-/// What a decision says about its groups.
+/// The files that stay, according to a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// All files stay.
@@ -49,7 +49,7 @@ pub struct Decision {
     pub made_ms: i64,
     /// The groups that it is about. No other decision has the same scope.
     pub scope: Scope,
-    /// What it says about them.
+    /// The files of these groups that stay.
     pub choice: Choice,
 }
 

@@ -40,7 +40,7 @@ struct Term {
     is_negated: bool,
 }
 
-/// What a term demands of a group or of some file in it. All texts except patterns are lower case.
+/// The condition of a term, on a group or on one of its files. All texts except patterns are lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Condition {
     /// The state of the group's decision.

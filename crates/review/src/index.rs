@@ -40,7 +40,7 @@ pub struct Index {
     pub(crate) now_ns: i64,
 }
 
-/// What the index stores about a group.
+/// The stored facts about a group.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     number: i64,
@@ -212,7 +212,7 @@ impl Index {
         found.ok().map(|found| self.by_digest[found])
     }
 
-    /// Returns the files of all groups. Files of no group may be included.
+    /// Returns the files of all groups. The tree may also contain files that are in no group.
     pub fn tree(&self) -> &Tree {
         &self.tree
     }

@@ -1,4 +1,4 @@
-//! What a decision would do, before it is recorded.
+//! Computes the effect of a decision before it is recorded.
 //!
 //! A preview counts the same groups that would follow the decision once it is recorded: those that no
 //! decision with precedence is about.
@@ -11,7 +11,7 @@ use crate::settle::effect;
 use crate::settled::share;
 use crate::status::Status;
 
-/// What a decision would do.
+/// The effect that a decision would have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Preview {
     /// Number of groups that would follow it and be decided or left.

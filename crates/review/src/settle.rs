@@ -19,7 +19,7 @@ use crate::index::{Condition, Index};
 use crate::settle::files::Files;
 use crate::status::Status;
 
-/// What the decisions mean for a group.
+/// The result of applying the decisions to a group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {
     /// No decision is about the group.
@@ -45,7 +45,7 @@ pub enum Settlement {
     },
 }
 
-/// What happens to a file when the plan is carried out.
+/// The fate of a file when a run carries out the plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The file stays.

@@ -1,4 +1,4 @@
-//! What the handlers for scripts share: JSON in, JSON out, errors as JSON.
+//! Reads the JSON requests of scripts, and answers them, also errors, with JSON.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};

@@ -1,4 +1,4 @@
-//! What all handlers share: the options, the jobs, and a helper for slow work.
+//! State that all handlers share: the options, the jobs, and a helper for slow work.
 
 mod door;
 pub(crate) mod folders;

@@ -1,9 +1,9 @@
-//! What a server serves, and to whom. The program fills the options in from its arguments.
+//! The options of a server. The program fills the options in from its arguments.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-/// What to serve, and to whom.
+/// The catalog to serve, and the clients that may use it.
 #[derive(Debug)]
 pub struct Options {
     /// The catalog.

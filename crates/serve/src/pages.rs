@@ -16,6 +16,8 @@ mod review_parts;
 mod review_tests;
 mod runs;
 mod same_folders;
+#[cfg(test)]
+mod scan;
 mod space;
 mod start;
 

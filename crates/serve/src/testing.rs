@@ -1,4 +1,4 @@
-//! What the tests of the pages share: a server without a socket, whose jobs run a script instead of lop.
+//! A server for the tests of pages: a server without a socket, whose jobs run a script instead of lop.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -9,7 +9,7 @@
 use crate::files::{Name, UNIQUE};
 use crate::shape::Shape;
 
-/// A content that several files may have.
+/// A content, and the files that have it.
 #[derive(Clone, Copy, Debug)]
 struct Content {
     /// Bytes that keeping one of the files would free; later, the share of each file.

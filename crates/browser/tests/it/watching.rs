@@ -1,4 +1,4 @@
-//! What the browser complains about.
+//! Complaints of the browser fail a test.
 
 use std::time::Duration;
 

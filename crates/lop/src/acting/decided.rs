@@ -45,7 +45,7 @@ impl Decided {
         Ok(Decided { index, decisions: Decisions::load(catalog)? })
     }
 
-    /// Returns the fates of the files of a group, or `None` if nothing is to be done with the group. `number` is the
+    /// Returns the fate of each file of a group, or `None` if lop leaves the whole group alone. `number` is the
     /// number of the content in the catalog.
     pub(crate) fn fates(&self, number: i64) -> Option<Fates> {
         let at = self.index.at(number)?;

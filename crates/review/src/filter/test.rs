@@ -13,7 +13,7 @@ use crate::filter::bound::Bound;
 use crate::filter::needle::Needle;
 use crate::filter::types::{Table, Type};
 
-/// What the path of a directory says about the files in it.
+/// The result of testing the path of a directory, for all files in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// No file directly in the directory matches.

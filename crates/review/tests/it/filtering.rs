@@ -1,4 +1,4 @@
-//! What each term of a filter selects, and which texts are filters.
+//! Each term of a filter selects the right groups, and other texts are refused.
 
 use review::{Filter, MAX_LENGTH, MAX_TERMS, Sort};
 

@@ -1,4 +1,4 @@
-//! What a decision would do, compared with what it does.
+//! Previews of decisions agree with the decisions.
 
 use catalog::{Choice, Scope};
 use content::Digest;

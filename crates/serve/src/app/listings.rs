@@ -10,7 +10,7 @@ use review::{Filter, Review, Sort};
 /// Number of listings that are kept. Each open page uses one, with 4 bytes per row.
 const MOST: usize = 8;
 
-/// What a list shows.
+/// The subject of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
     /// The groups that match a filter.

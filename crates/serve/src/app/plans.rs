@@ -1,4 +1,4 @@
-//! What the server knows about the plans that its jobs made.
+//! Facts about the plans that jobs of this server made.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

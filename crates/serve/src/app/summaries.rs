@@ -6,7 +6,7 @@ use catalog::{Catalog, GroupTotals, Overview};
 
 use crate::error::PageError;
 
-/// What the catalog contains.
+/// The contents of the catalog in numbers.
 #[derive(Debug)]
 pub(crate) struct Summary {
     pub(crate) overview: Overview,

@@ -1,4 +1,4 @@
-//! What others see of a job: a snapshot of its state.
+//! A snapshot of the state of a job.
 
 use std::time::SystemTime;
 

@@ -1,4 +1,4 @@
-//! What the threads of all jobs share.
+//! State that the threads of all jobs share.
 //!
 //! Every change to a job must be followed by [`Shared::note_change`], or pages do not show it.
 

@@ -1,23 +1,20 @@
 //! A tree, its catalog, and a server without a socket, for tests of pages.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
-use catalog::{Catalog, CopyCount, ScanRecord, TreeMatch, Writer};
-use content::{Digest, Fingerprints, head_length, head_of};
+use catalog::Catalog;
 use testkit::TempTree;
 use tower::ServiceExt;
-use walk::{FileId, Tree};
 
 use crate::app::App;
 use crate::app::reviews::Loaded;
 use crate::gate::{Gate, Hosts, Secret};
 use crate::options::Options;
+use crate::pages::scan::scan;
 use crate::server::router;
 
 /// A tree behind a server.
@@ -131,64 +128,4 @@ fn runtime() -> tokio::runtime::Runtime {
 
 fn run<T>(work: impl Future<Output = T>) -> T {
     runtime().block_on(work)
-}
-
-fn scan(root: &Path, catalog: &Path) {
-    let options = walk::Options {
-        filter: walk::Filter::default(),
-        one_file_system: false,
-        threads: device::Threads { first: 1, grows: false },
-        disks: Arc::default(),
-        open_dirs: 8,
-        root_timeout: Duration::from_secs(60),
-        own: walk::OwnFiles::default(),
-    };
-    let roots = [root.to_path_buf()];
-    let mut tree =
-        walk::walk(&roots, &options, None, &runtime::Progress::default()).expect("walks");
-    let writer = Writer::open(catalog, |_| ()).expect("opens");
-    let matched = if writer.is_new() {
-        TreeMatch::empty(&tree)
-    } else {
-        writer.catalog().match_tree(&mut tree, true).expect("matches")
-    };
-    let copies = compare(&tree, &matched.fingerprints);
-    let later = SystemTime::now() + Duration::from_secs(10);
-    let later = later.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
-    let started_ms = i64::try_from(later.as_millis()).expect("soon");
-    let record = ScanRecord {
-        started_ms,
-        finished_ms: started_ms,
-        options: String::new(),
-        files: 0,
-        bytes: 0,
-    };
-    writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
-}
-
-/// Reads all files, and gives identical ones the same content number.
-fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount> {
-    let mut same: HashMap<Vec<u8>, Vec<FileId>> = HashMap::new();
-    for id in (0u32..).map(FileId).take(tree.files().len()) {
-        use std::os::unix::ffi::OsStringExt;
-        let path = std::ffi::OsString::from_vec(tree.absolute_path(id));
-        let Ok(bytes) = std::fs::read(path) else { continue };
-        let head = usize::try_from(head_length(bytes.len() as u64)).expect("small");
-        fingerprints.set_head(id.0, head_of(&bytes[..head]));
-        same.entry(bytes).or_default().push(id);
-    }
-    let mut copies = Vec::new();
-    for (bytes, members) in same {
-        if members.len() < 2 {
-            continue;
-        }
-        let known = members.iter().find_map(|id| fingerprints.content(id.0));
-        let content = known.unwrap_or_else(|| fingerprints.new_content(Some(Digest::of(&bytes))));
-        for id in &members {
-            fingerprints.set_content(id.0, content);
-        }
-        let inodes = u32::try_from(members.len()).expect("few");
-        copies.push(CopyCount { content, inodes, reclaimable: 4096 * u64::from(inodes - 1) });
-    }
-    copies
 }

@@ -1,6 +1,6 @@
 //! The runs: everything that lop did to files, according to the journals.
 //!
-//! Nothing here depends on the jobs of this server. A run that another terminal started is shown too, and
+//! The page does not depend on the jobs of this server. A run that another terminal started is shown too, and
 //! can be undone.
 
 mod one;

@@ -32,7 +32,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
         .route("/space/map", get(show_map))
 }
 
-/// What a page asks for.
+/// The query of a page.
 #[derive(Debug, Default, Deserialize)]
 struct Selection {
     dir: Option<String>,

@@ -105,7 +105,7 @@ fn cards(summary: &Summary, decisions: u64) -> Markup {
     }
 }
 
-/// What to do next, with the first open step marked.
+/// Returns the steps of a review. The next one is marked.
 fn steps(app: &App, summary: &Summary, decisions: u64) -> Markup {
     let next = match (summary.groups.groups, decisions) {
         (0, _) => 0,

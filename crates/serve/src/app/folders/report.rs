@@ -33,7 +33,7 @@ pub(crate) struct Relation {
     pub(crate) kind: Kind,
     /// Percentage of the bytes of the first folder that the others have too.
     pub(crate) percent: u32,
-    /// The files that the first folder shares with the others, and their bytes.
+    /// Number and bytes of the files that the first folder shares with the others.
     pub(crate) files: u64,
     pub(crate) bytes: u64,
     pub(crate) reclaimable_bytes: u64,

@@ -13,7 +13,7 @@ pub(super) const READ_BYTES: usize = 128 << 10;
 /// Maximum number of letters of a date or the name of a camera.
 const MAX_TEXT: usize = 64;
 
-/// What a page says about a photo.
+/// Facts about a photo.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     /// When it was taken, as the camera wrote it: `2019-05-04 12:30:00`.
@@ -34,7 +34,7 @@ pub(super) fn facts(start: Vec<u8>) -> Facts {
     }
 }
 
-/// Returns the small picture in a photo, with the orientation of the photo.
+/// Returns the thumbnail that a photo contains, with the orientation of the photo.
 pub(super) fn thumbnail(start: Vec<u8>) -> Option<Vec<u8>> {
     let exif = read(start)?;
     let picture = small_picture(&exif)?;

@@ -71,7 +71,7 @@ fn of_jpeg(start: &[u8]) -> Option<Pixels> {
         match marker {
             // Padding before a marker.
             0xff => at += 1,
-            // SOF0 to SOF15, except the markers for tables among them.
+            // SOF0 to SOF15. The range also contains three markers of tables, which are left out.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
                 let big_16 = |at: usize| {
                     Some(u32::from(u16::from_be_bytes(*start.get(at..)?.first_chunk()?)))

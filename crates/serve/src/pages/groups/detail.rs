@@ -9,7 +9,7 @@ use crate::layout::{name, plain_name};
 use crate::pages::review_parts::{RULES, choice, outcome, scope};
 use crate::quantity::{count, counted, files, size, time};
 
-/// Largest number of files in the table. Rules can decide about all files of a larger group.
+/// Maximum number of files in the table. Keep rules also decide about the files beyond it.
 pub(super) const MOST_FILES: usize = 500;
 
 /// Number of files that have a digit as their key.

@@ -1,4 +1,4 @@
-//! What came of a job, as the user reads it.
+//! Describes the outcome of a job for the user.
 
 use axum::extract::Query;
 use maud::{Markup, html};
@@ -35,7 +35,7 @@ pub(in crate::pages) fn title(kind: JobKind) -> &'static str {
     }
 }
 
-/// Returns what came of the job that the query names, or nothing if it is unknown or still running.
+/// Returns the outcome of the job that the query names, or nothing if it is unknown or still running.
 pub(in crate::pages) fn outcome(app: &App, Query(Done { done }): &Query<Done>) -> Markup {
     let job = done.parse().ok().and_then(|id| app.jobs.job(JobId(id)));
     let Some(job) = job.filter(|job| job.ended_ms.is_some()) else { return html! {} };
