@@ -26,6 +26,7 @@ use self::streams::Streams;
 use self::summaries::{Summaries, Summary};
 
 use crate::error::PageError;
+use crate::hash::fnv1a;
 use crate::jobs::{JobId, Jobs};
 use crate::options::Options;
 
@@ -211,10 +212,7 @@ impl App {
     pub(crate) fn decisions_now(&self) -> Result<(u64, u64), PageError> {
         let decisions = self.with_catalog(|catalog| Ok(catalog.decisions()?))?;
         let numbers = decisions.iter().flat_map(|decision| [decision.id, decision.made_ms]);
-        // FNV-1a. The number only has to differ between states that one user sees.
-        let state = numbers.fold(0xcbf2_9ce4_8422_2325, |hash: u64, number| {
-            (hash ^ number.cast_unsigned()).wrapping_mul(0x0100_0000_01b3)
-        });
+        let state = fnv1a(numbers.flat_map(i64::to_le_bytes));
         Ok((decisions.len() as u64, state))
     }
 

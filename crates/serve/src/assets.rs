@@ -10,6 +10,8 @@ use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::response::{IntoResponse, Response};
 
+use crate::hash::fnv1a;
+
 /// Name, media type and bytes of each asset.
 const ASSETS: [(&str, &str, &[u8]); 17] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
@@ -31,13 +33,10 @@ const ASSETS: [(&str, &str, &[u8]); 17] = [
     ("icon.svg", "image/svg+xml", include_bytes!("assets/icon.svg")),
 ];
 
-/// Hash of all assets (FNV-1a). It only has to differ between versions.
+/// Hash of all assets.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let bytes = ASSETS.iter().flat_map(|(_, _, bytes)| bytes.iter());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("{hash:016x}")
+    let bytes = ASSETS.iter().flat_map(|(_, _, bytes)| bytes.iter().copied());
+    format!("{:016x}", fnv1a(bytes))
 });
 
 /// Returns the path of an asset.

@@ -34,6 +34,7 @@ mod attachment;
 mod error;
 mod frame;
 mod gate;
+mod hash;
 pub mod jobs;
 mod layout;
 mod options;

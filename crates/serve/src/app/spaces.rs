@@ -11,6 +11,7 @@ use catalog::Catalog;
 use space::{Compared, DirId, Space};
 
 use crate::error::PageError;
+use crate::hash::fnv1a;
 
 /// The directories of a catalog.
 #[derive(Debug)]
@@ -82,16 +83,12 @@ impl Sizes {
 
 /// Returns the text by which pages name a directory.
 pub(crate) fn key(space: &Space, dir: DirId) -> String {
-    format!("{}-{:08x}", dir.0, hash(&space.path(dir)))
+    // The hash differs between paths that had the same number.
+    format!("{}-{:x}", dir.0, fnv1a(space.path(dir)))
 }
 
 /// Returns the directory that a page names. Returns `None` if it is from before a change of the catalog.
 pub(crate) fn named(space: &Space, key: &str) -> Option<DirId> {
     let dir = DirId(key.split_once('-')?.0.parse().ok()?);
     (dir.0 < space.len() && self::key(space, dir) == key).then_some(dir)
-}
-
-/// Hash of a path (FNV-1a). It only has to differ between paths that had the same number.
-fn hash(path: &[u8]) -> u32 {
-    path.iter().fold(0x811c_9dc5, |hash, &byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
