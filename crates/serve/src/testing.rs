@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -19,21 +19,9 @@ use crate::jobs::{Job, JobId};
 use crate::options::Options;
 use crate::server::router;
 
-/// A program that answers with files beside the catalog: `stderr`, `stdout`, `exit` and, for `--save-plan`,
-/// `plan`. It notes its arguments in `calls`, and does not end while `wait` exists.
-const PROGRAM: &str = r#"#!/bin/sh
-dir=${2%/*}
-trap 'exit 130' TERM
-echo "$*" >>"$dir/calls"
-[ -e "$dir/stderr" ] && cat "$dir/stderr" >&2
-case "$*" in
-*--save-plan*) cat "$dir/plan" >/proc/self/fd/0 ;;
-*--apply*) cat /proc/self/fd/0 >"$dir/applied" ;;
-esac
-while [ -e "$dir/wait" ]; do sleep 0.02; done
-[ -e "$dir/stdout" ] && cat "$dir/stdout"
-exit "$(cat "$dir/exit" 2>/dev/null || echo 0)"
-"#;
+/// A script in place of lop. It is part of the source tree because a program that is open for writing, here
+/// or in a child, cannot be started.
+const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testing/lop.sh");
 
 /// The tables of a catalog.
 const SCHEMA: [&str; 3] = [
@@ -55,11 +43,6 @@ const ROWS: &str = "
         (2, CAST('c' AS BLOB), 1, 3, 1000, 0, 0, NULL);
     PRAGMA application_id = 0x6c6f7031; PRAGMA user_version = 3;";
 
-/// The program. It is written before the first job starts: a program that is open for writing, here or in
-/// a child, cannot be started.
-static TREE: LazyLock<TempTree> =
-    LazyLock::new(|| TreeBuilder::new().file("lop", PROGRAM).mode("lop", 0o755).make_temp());
-
 /// A server for one test.
 pub(crate) struct TestServer {
     pub(crate) app: Arc<App>,
@@ -77,7 +60,6 @@ impl TestServer {
 
     /// Returns a server whose folder has the files of a tree.
     pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> TestServer {
-        let program = TREE.path().join("lop");
         let tree = tree.make_temp();
         let options = Options {
             catalog: tree.path().join("catalog.db"),
@@ -86,7 +68,7 @@ impl TestServer {
             allow_actions,
             token_file: None,
             certificate: None,
-            program,
+            program: PROGRAM.into(),
         };
         let token = Secret::random().expect("random");
         let gate =
