@@ -1,6 +1,6 @@
-//! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`) and
-//! about the whole catalog (`overview`, `unreliable`, `space`, `sizes`, `history`). Also loads files
-//! as a tree (`load`).
+//! Answers queries about single files (`lookup`), about directories (`totals`, `content_index`), about
+//! groups (`group_totals`, `top_groups`) and about the whole catalog (`overview`, `unreliable`, `space`,
+//! `sizes`, `history`). Also loads files as a tree (`load`).
 //!
 //! Answers describe what the catalog remembers. This module does not check whether the files are
 //! still unchanged.
@@ -13,5 +13,6 @@ pub(crate) mod lookup;
 pub(crate) mod overview;
 pub(crate) mod sizes;
 pub(crate) mod space;
+pub(crate) mod top_groups;
 pub(crate) mod totals;
 pub(crate) mod unreliable;

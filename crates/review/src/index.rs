@@ -21,7 +21,8 @@ use crate::index::dirs::Dirs;
 /// Marks a file that is in no group.
 pub(crate) const NO_GROUP: u32 = u32::MAX;
 
-/// The groups of a catalog at one point in time, sorted by reclaimable bytes, then by path.
+/// The groups of a catalog at one point in time, sorted by reclaimable bytes, then by
+/// [`Group::number`], as [`catalog::Catalog::top_groups`] returns them.
 #[derive(Debug)]
 pub struct Index {
     tree: Tree,

@@ -134,6 +134,11 @@ impl App {
         self.reviews.read(&self.door, work)
     }
 
+    /// Calls `work` with the groups and decisions if they are in memory. Does not wait until they are.
+    pub(crate) fn review_if_loaded<T>(&self, work: impl FnOnce(Loaded<'_>) -> T) -> Option<T> {
+        self.reviews.read_if_loaded(&self.door, work)
+    }
+
     /// Calls `work` to change decisions about groups that have the numbers of `revision`.
     ///
     /// # Errors

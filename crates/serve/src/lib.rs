@@ -14,6 +14,7 @@
 //! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
 //! | `app` | what all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
+//! | `compress` | gzip for text |
 //! | `attachment` | files that the browser saves |
 //! | `frame`, `layout` | the frame of every page; heads, error pages and names |
 //! | `quantity` | sizes, counts and times as pages show them |
@@ -31,6 +32,7 @@ mod api;
 mod app;
 mod assets;
 mod attachment;
+mod compress;
 mod error;
 mod frame;
 mod gate;

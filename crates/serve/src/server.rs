@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -20,6 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
+use crate::compress::compress;
 use crate::error::Error;
 use crate::gate::{Gate, Hosts, Secret, pass};
 use crate::options::Options;
@@ -149,7 +151,8 @@ impl Server {
 
 /// Returns all routes, behind the gate.
 pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
-    pages::routes().with_state(app).layer(axum::middleware::from_fn_with_state(gate, pass))
+    let routes = pages::routes().with_state(app).layer(from_fn(compress));
+    routes.layer(from_fn_with_state(gate, pass))
 }
 
 /// Loads the groups when the server starts, and drops them when they are not needed.

@@ -208,3 +208,32 @@ fn loaded_files_match_the_live_files_until_they_change() {
         assert_eq!(unchanged, !path.ends_with("copy"), "{path}");
     }
 }
+
+#[test]
+fn the_groups_with_the_most_reclaimable_bytes_come_first() {
+    let tree = TreeBuilder::new()
+        .seeded("small/1", 1, 5_000)
+        .seeded("small/2", 1, 5_000)
+        .seeded("large/1", 2, 70_000)
+        .seeded("large/2", 2, 70_000)
+        .hard_links("alike", &["many/1", "many/link"])
+        .file("many/2", "alike")
+        .file("many/3", "alike")
+        .file("alone", "no copy")
+        .make_temp();
+    let sandbox = Sandbox::new();
+    sandbox.scan(&[tree.path()]);
+    sandbox.run("UPDATE content SET reclaimable = size * (inodes - 1)");
+    let groups = sandbox.catalog().top_groups(9, 9).expect("query succeeds");
+    let facts: Vec<_> =
+        groups.iter().map(|group| (group.size, group.inodes, group.names)).collect();
+    assert_eq!(facts, [(70_000, 2, 2), (5_000, 2, 2), (5, 3, 4)]);
+    let mut paths = groups[2].paths.clone();
+    paths.sort();
+    assert_eq!(
+        paths,
+        ["many/1", "many/2", "many/3", "many/link"].map(|name| bytes(&tree.join(name)))
+    );
+    let first = sandbox.catalog().top_groups(1, 1).expect("query succeeds");
+    assert_eq!((first.len(), first[0].number, first[0].paths.len()), (1, groups[0].number, 1));
+}

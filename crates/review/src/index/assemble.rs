@@ -84,10 +84,9 @@ fn slots(loaded: &Loaded, files: &[FileId]) -> Slots {
         *names += 1;
         count += 1;
     }
-    // The sort is stable, so contents with equal savings stay in the order of their first files.
     order.sort_by_cached_key(|&slot| {
         let content = contents[slot as usize].0;
-        Reverse(content.map_or(0, |content| loaded.content(content).1))
+        content.map(|content| (Reverse(loaded.content(content).1), loaded.number(content)))
     });
     Slots { contents, order, files: count }
 }

@@ -1,4 +1,5 @@
-//! The only way of the server to its catalog: one connection, used by one thread at a time.
+//! The only way of the server to its catalog: one connection, used by one thread at a time, and further
+//! connections for queries that take seconds.
 //!
 //! `SQLite` locks belong to the process. If a process closes any descriptor of the database, it loses the
 //! locks of all its connections, and opening a catalog by its path does that. Nothing may therefore open
@@ -9,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
-use catalog::Decider;
+use catalog::{Catalog, Decider};
 
 use crate::error::PageError;
 
@@ -46,6 +47,16 @@ impl CatalogDoor {
         work: impl FnOnce(&Decider) -> Result<T, PageError>,
     ) -> Result<T, PageError> {
         work(self.lock().connection(&self.path)?)
+    }
+
+    /// Returns a connection of the caller's own, for a query that takes so long that other pages must not
+    /// wait for it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be opened.
+    pub(super) fn reopen(&self) -> Result<Catalog, PageError> {
+        self.with(|decider| Ok(decider.catalog().reopen()?))
     }
 
     /// Returns a number that changes whenever another connection has changed the catalog, or the file was

@@ -84,6 +84,19 @@ impl Reviews {
         }
     }
 
+    /// Calls `work` with the groups if they are in memory and the catalog has not changed since.
+    pub(super) fn read_if_loaded<T>(
+        &self,
+        door: &CatalogDoor,
+        work: impl FnOnce(Loaded<'_>) -> T,
+    ) -> Option<T> {
+        let version = door.version_if_free().ok()??;
+        let state = self.state.try_read().ok()?;
+        let review = state.review.as_ref().filter(|_| state.version == Some(version))?;
+        self.touch();
+        Some(work(Loaded { review, revision: state.revision, listings: &self.listings }))
+    }
+
     /// Calls `work` to change decisions.
     ///
     /// # Errors
@@ -148,7 +161,7 @@ impl Reviews {
             self.listings().clear();
         }
         // If the catalog changes from here on, its version differs and the next request loads it again.
-        let review = door.with(|decider| Ok(Review::load(decider.catalog(), now_ns())?))?;
+        let review = Review::load(&door.reopen()?, now_ns())?;
         if state.version.is_none() {
             state.revision += 1;
         }

@@ -5,7 +5,7 @@
 
 import { alertUser } from "./http.js";
 
-const CHUNK = 50;
+const CHUNK = 25;
 const MAX_HEIGHT = 8_000_000;
 const MAX_LOADING = 3;
 const MAX_CHUNKS = 8;
@@ -19,6 +19,8 @@ export class List {
     Object.assign(this, { box, load, choose, leave, count: 0, active: -1, chunks: new Map(), loading: new Map() });
     this.rowHeight = parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 44;
     this.spacer = box.querySelector(".spacer");
+    // The first rows may be in the page already. They are shown until newer ones arrive.
+    this.first = box.querySelector(".chunk");
     box.addEventListener("scroll", () => this.schedule(), { passive: true });
     new ResizeObserver(() => this.schedule()).observe(box);
     box.addEventListener("click", (event) => {
@@ -40,6 +42,8 @@ export class List {
     if (!keep) this.box.scrollTop = 0;
     this.active = keep ? Math.min(this.active, count - 1) : -1;
     this.render();
+    this.first?.remove();
+    this.first = undefined;
   }
 
   schedule() {
@@ -77,8 +81,10 @@ export class List {
   }
 
   add(at) {
-    const chunk = document.createElement("div");
-    chunk.className = "chunk loading";
+    const isFirst = at === 0 && this.first;
+    const chunk = isFirst ? this.first : document.createElement("div");
+    if (isFirst) this.first = undefined;
+    else chunk.className = "chunk loading";
     chunk.setAttribute("role", "rowgroup");
     const rows = Math.min(CHUNK, this.count - at * CHUNK);
     chunk.style.height = `${rows * this.rowHeight}px`;

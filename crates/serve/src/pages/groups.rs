@@ -4,6 +4,7 @@
 //! to one listing, numbers of groups to one revision; requests with old ones are answered with 409.
 
 mod detail;
+mod first;
 mod live;
 mod rows;
 
@@ -72,14 +73,19 @@ struct Chosen {
     revision: u64,
 }
 
-async fn show(State(app): State<Arc<App>>, Query(wish): Query<Wish>) -> Markup {
+async fn show(State(app): State<Arc<App>>, Query(wish): Query<Wish>) -> Result<Markup, PageError> {
+    app.blocking(move |app| Ok(shown(app, &wish))).await
+}
+
+fn shown(app: &App, wish: &Wish) -> Markup {
     let sort = Sort::parse(&wish.sort).unwrap_or_default();
+    let (bar, first) = (bar(&wish.filter, sort), first::first(app, &wish.filter, sort));
     let main = html! {
-        (split("groups", "Groups of identical files", &bar(&wish.filter, sort), 4))
+        (split("groups", "Groups of identical files", &bar, 4, first.as_ref()))
         (dialogs::rules())
         dialog #decisions aria-labelledby="decisions-title" {}
     };
-    page(&app, "Groups", "/groups", &main)
+    page(app, "Groups", "/groups", &main)
 }
 
 fn bar(filter: &str, sort: Sort) -> Markup {

@@ -51,12 +51,7 @@ pub(super) fn summary(loaded: Loaded<'_>, order: &[u32]) -> Value {
 /// Returns the totals in the order in which a user needs them.
 pub(super) fn totals_line(totals: &Totals) -> Markup {
     html! {
-        span { b { (count(totals.groups)) } @if totals.groups == 1 { " group" } @else { " groups" } }
-        span {
-            b { (count(totals.redundant_files)) }
-            @if totals.redundant_files == 1 { " redundant file" } @else { " redundant files" }
-        }
-        span { b { (size(totals.reclaimable)) } " reclaimable" }
+        (duplicates(totals.groups, totals.redundant_files, totals.reclaimable))
         span {
             (count(totals.undecided)) " undecided, " (count(totals.decided)) " decided, "
             (count(totals.left)) " left"
@@ -64,6 +59,18 @@ pub(super) fn totals_line(totals: &Totals) -> Markup {
         span.freed {
             "Removing " b { (files(totals.removes)) } " frees " b { (size(totals.frees)) }
         }
+    }
+}
+
+/// Returns the numbers of groups and redundant files, and the reclaimable bytes.
+pub(super) fn duplicates(groups: u64, redundant: u64, reclaimable: u64) -> Markup {
+    html! {
+        span { b { (count(groups)) } @if groups == 1 { " group" } @else { " groups" } }
+        span {
+            b { (count(redundant)) }
+            @if redundant == 1 { " redundant file" } @else { " redundant files" }
+        }
+        span { b { (size(reclaimable)) } " reclaimable" }
     }
 }
 
@@ -178,18 +185,34 @@ pub(super) fn no_catalog(error: &PageError, is_missing: bool) -> Markup {
     }
 }
 
+/// The rows at the top of a list, and the totals of all rows.
+pub(super) struct FirstRows {
+    pub(super) rows: Markup,
+    pub(super) totals: Markup,
+}
+
 /// Returns the frame of a page with a list beside the details of the chosen row. `bar` is above both.
-pub(super) fn split(module: &str, label: &str, bar: &Markup, columns: u32) -> Markup {
+/// The list is empty until the script loads it, except for the `first` rows.
+pub(super) fn split(
+    module: &str,
+    label: &str,
+    bar: &Markup,
+    columns: u32,
+    first: Option<&FirstRows>,
+) -> Markup {
     html! {
         div.page-full data-module=(module) {
             (bar)
             p #filter-error.field-error role="alert" {}
-            p #totals.totals { span { "Reading the catalog…" } }
+            p #totals.totals {
+                @match first { Some(first) => (first.totals), None => span { "Reading the catalog…" } }
+            }
             div.split #split {
                 section.pane.first aria-label=(label) {
                     div #list.list role="grid" tabindex="0" aria-label=(label) aria-colcount=(columns)
                         aria-readonly="true" aria-busy="true" {
                         div.spacer role="presentation" {}
+                        @if let Some(first) = first { div.chunk role="rowgroup" { (first.rows) } }
                     }
                     div #empty.empty hidden {}
                 }

@@ -67,6 +67,52 @@ fn a_filter_selects_rows_and_the_totals_follow_it() {
     assert!(rows.contains("aria-rowindex=\"2\"") && rows.contains("two.jpg"), "{rows}");
 }
 
+/// Returns the rows that a page of groups contains.
+fn first_rows(page: &str) -> Vec<&str> {
+    let list = page.split("id=\"list\"").nth(1).expect("a list");
+    list.split("</section>").next().expect("an end").split("<div class=\"row\"").skip(1).collect()
+}
+
+#[test]
+fn the_page_contains_the_first_rows_also_before_the_groups_are_loaded() {
+    let scanned = Scanned::new(&photos());
+    let before = scanned.page("/groups");
+    assert!(
+        before.contains("Reading the catalog…") && before.contains("<b>3</b> groups"),
+        "{before}"
+    );
+    let view = scanned.json("/groups/view");
+    let after = scanned.page("/groups");
+    assert!(!after.contains("Reading the catalog…") && after.contains("3 undecided"), "{after}");
+    assert_eq!(first_rows(&before), first_rows(&after));
+    let rows = scanned.page(&format!("/groups/rows?view={}&from=0&n=50", view["view"]));
+    let rows: Vec<&str> = rows.split("<div class=\"row\"").skip(1).collect();
+    assert_eq!(rows.len(), 3);
+    for (first, row) in first_rows(&before).iter().zip(&rows) {
+        assert!(first.starts_with(row), "{first} is not {row}");
+    }
+    let filtered = scanned.page("/groups?filter=ext:jpg");
+    assert_eq!(first_rows(&filtered).len(), 2);
+}
+
+#[test]
+fn rows_of_groups_that_are_not_loaded_claim_no_state_if_there_are_decisions() {
+    let mut scanned = Scanned::new(&photos());
+    let (number, revision, _) = group(&scanned, "one.jpg");
+    let (status, _) =
+        decide(&scanned, &json!({ "group": number }), &json!({ "leave": true }), revision);
+    assert_eq!(status, StatusCode::OK);
+    scanned.restart();
+    let page = scanned.page("/groups");
+    assert_eq!(first_rows(&page).len(), 3);
+    assert!(first_rows(&page).iter().all(|row| row.contains(">…<")), "{page}");
+    assert_eq!(
+        first_rows(&scanned.page("/groups?filter=ext:jpg")).len(),
+        0,
+        "a filter needs all groups"
+    );
+}
+
 #[test]
 fn a_wrong_filter_is_explained() {
     let scanned = Scanned::new(&photos());

@@ -61,7 +61,7 @@ async fn show(State(app): State<Arc<App>>, Query(wish): Query<Wish>) -> Markup {
         }
     };
     let main = html! {
-        (split("folder-sets", "Sets of folders with the same files", &bar, 4))
+        (split("folder-sets", "Sets of folders with the same files", &bar, 4, None))
         (dialogs::rules())
         dialog #decisions aria-labelledby="decisions-title" {}
     };
