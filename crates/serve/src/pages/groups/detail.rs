@@ -73,13 +73,16 @@ fn actions(review: &Review, settlement: &Settlement, has_digest: bool, alike: u6
     let decision = deciding(review, settlement);
     html! {
         div.bar {
-            label.hidden-label for="rule" { "Keep by rule" }
-            select #rule disabled[!has_digest] {
-                option value="" { "Keep by rule…" }
-                @for (rule, meaning) in RULES.iter().filter(|(rule, _)| !rule.ends_with(':')) {
-                    option value=(rule) { (rule) ": " (meaning) }
+            form.inline {
+                label.hidden-label for="rule" { "Keep by rule" }
+                select #rule name="rule" required data-act="choose-rule" disabled[!has_digest] {
+                    option value="" { "Keep by rule…" }
+                    @for (rule, meaning) in RULES.iter().filter(|(rule, _)| !rule.ends_with(':')) {
+                        option value=(rule) { (rule) ": " (meaning) }
+                    }
                 }
             }
+                button type="submit" data-act="rule" disabled[!has_digest] { "Keep by this rule" }
             button type="button" data-act="leave" disabled[!has_digest] aria-keyshortcuts="x" {
                 "Leave these" kbd { "x" }
             }
