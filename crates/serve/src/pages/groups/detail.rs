@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use review::{Condition, Decision, Fate, Group, Member, Review, Scope, Settlement, Why};
 
 use crate::layout::{name, plain_name};
+use crate::pages::file::Address;
 use crate::pages::review_parts::{RULES, choice, outcome, scope};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -34,7 +35,7 @@ pub(super) fn detail(review: &Review, at: u32) -> Markup {
                 }
             }
             (actions(review, &settlement, group.digest.is_some(), alike))
-            div.preview-place data-preview={ (group.number) "/" (shown) } {}
+            div.preview-place data-preview=(Address::of(&group, walk::to_u32(shown), &members[shown])) {}
             (table(&members, &settlement))
         }
     }
