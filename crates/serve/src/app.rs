@@ -186,12 +186,14 @@ impl App {
     pub(crate) fn tidy_up(&self) {
         self.spaces.drop_if_idle(IDLE);
         self.reviews.drop_if_idle(IDLE);
+        self.folders.drop_if_idle(IDLE);
     }
 
-    /// Drops the groups, as if no page had needed them for a while.
+    /// Drops groups and folders, as if no page had needed them for a while.
     #[cfg(test)]
-    pub(crate) fn drop_groups(&self) {
+    pub(crate) fn drop_all(&self) {
         self.reviews.drop_if_idle(Duration::ZERO);
+        self.folders.drop_if_idle(Duration::ZERO);
     }
 
     /// Returns the summary of the catalog. The first call after a change reads the whole catalog.

@@ -20,7 +20,7 @@ pub(super) use self::outcome::{Done, messages, outcome, title};
 use crate::api::{Answer, read};
 use crate::app::App;
 use crate::error::PageError;
-use crate::jobs::{Action, JobId, JobSpec, StartError};
+use crate::jobs::{Action, Job, JobId, JobSpec, StartError};
 
 /// Maximum number of days after which files are removed from quarantine.
 const MAX_DAYS: u64 = 36_500;
@@ -46,13 +46,17 @@ pub(super) fn place(kinds: &str) -> Markup {
 }
 
 async fn list(State(app): State<Arc<App>>) -> Answer {
-    Ok(Json(json!({ "jobs": app.jobs.list() })))
+    let jobs = app.blocking(|app| {
+        let jobs = app.jobs.list();
+        Ok(json!({ "jobs": jobs.iter().map(|job| &**job).collect::<Vec<&Job>>() }))
+    });
+    Ok(Json(jobs.await?))
 }
 
 async fn one(State(app): State<Arc<App>>, Path(id): Path<u64>) -> Answer {
     let job = app.jobs.job(JobId(id)).ok_or_else(unknown)?;
     let title = title(job.kind);
-    Ok(Json(json!({ "title": title, "job": job })))
+    Ok(Json(json!({ "title": title, "job": *job })))
 }
 
 async fn cancel(State(app): State<Arc<App>>, Path(id): Path<u64>) -> Answer {

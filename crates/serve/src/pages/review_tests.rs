@@ -161,7 +161,7 @@ fn a_copy_that_is_found_after_files_were_chosen_asks_for_a_new_choice() {
 fn groups_that_were_dropped_keep_their_numbers() {
     let scanned = Scanned::new(&photos());
     let (number, revision, view) = group(&scanned, "long");
-    scanned.app.drop_groups();
+    scanned.app.drop_all();
     detail(&scanned, number, revision);
     let rows = format!("/groups/rows?view={view}&from=0&n=50");
     assert_eq!(scanned.get(&rows).0, StatusCode::CONFLICT, "listings are gone");

@@ -237,6 +237,8 @@ fn the_stream_of_events_ends_when_no_job_runs() {
         "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking\",\"done_percent\":40}}\n",
     );
     let (_, started) = server.post("/api/restore", "{}");
+    let lists = [server.app.jobs.list(), server.app.jobs.list()];
+    assert!(lists[0].len() == 1 && Arc::ptr_eq(&lists[0][0], &lists[1][0]), "shared, not copied");
     let response = server.send("GET", "/events", "");
     let events = String::from_utf8(server.body(response)).expect("UTF-8");
     assert!(events.contains("event: end\n"), "{events}");
