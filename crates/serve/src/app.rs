@@ -19,7 +19,7 @@ use review::Review;
 
 use self::door::CatalogDoor;
 use self::folders::{Folders, Progress};
-use self::plans::Plans;
+use self::plans::{Basis, Plans};
 use self::reviews::{Loaded, Reviews};
 use self::spaces::{Sizes, Spaces};
 use self::streams::Streams;
@@ -216,6 +216,15 @@ impl App {
         let numbers = decisions.iter().flat_map(|decision| [decision.id, decision.made_ms]);
         let state = fnv1a(numbers.flat_map(i64::to_le_bytes));
         Ok((decisions.len() as u64, state))
+    }
+
+    /// Returns the versions of the data from which a plan would be made now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn plan_basis(&self) -> Result<Basis, PageError> {
+        Ok(Basis { catalog: self.catalog_version()?, decisions: self.decisions_now()?.1 })
     }
 
     /// Returns the folder with the journals of runs.

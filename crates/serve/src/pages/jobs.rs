@@ -136,11 +136,11 @@ struct PlanRequest {
 async fn plan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let PlanRequest { action } = read(&body)?;
     let job = app.blocking(move |app| {
-        // Read first: a decision that is made meanwhile is then at worst called a later one.
-        let (_, decisions) = app.decisions_now()?;
+        // Read first: a change that is made meanwhile is then at worst called a later one.
+        let basis = app.plan_basis()?;
         let (paths, protect) = (Vec::new(), Vec::new());
         let job = start(app, JobSpec::Plan { action, paths, min_size: None, protect })?;
-        app.plans.begin(job, action, decisions);
+        app.plans.begin(job, action, basis);
         Ok(job)
     });
     Ok(started(job.await?))
@@ -156,9 +156,7 @@ async fn apply(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let plan = JobId(read::<ApplyRequest>(&body)?.plan);
     let job = app.blocking(move |app| {
         app.plans.check_unapplied(plan, &app.jobs)?;
-        if app.plans.get(plan).is_some() {
-            app.plans.check_decisions(plan, app.decisions_now()?.1)?;
-        }
+        app.plans.check_current(plan, || app.plan_basis())?;
         let job = start(app, JobSpec::Apply { plan })?;
         app.plans.applied(plan, job);
         Ok(job)
