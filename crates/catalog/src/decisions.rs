@@ -36,8 +36,13 @@ pub enum Choice {
     Rules(Vec<String>),
     /// The files in these folders stay, given as absolute paths of the set of folders.
     Folder(Vec<Vec<u8>>),
-    /// The files with these absolute paths stay.
-    Files(Vec<Vec<u8>>),
+    /// Some files stay, given as absolute paths.
+    Files {
+        /// The files that stay.
+        keep: Vec<Vec<u8>>,
+        /// The other files of the group when the decision was made. No other file may be removed.
+        others: Vec<Vec<u8>>,
+    },
 }
 
 /// A stored decision.
@@ -80,7 +85,9 @@ impl Choice {
             Choice::Leave => ("leave", Vec::new()),
             Choice::Rules(rules) => ("rules", list(rules)),
             Choice::Folder(paths) => ("folder", list(paths)),
-            Choice::Files(paths) => ("files", list(paths)),
+            Choice::Files { keep, others } => {
+                ("files", [list(keep), list(others)].join(LISTS_SEPARATOR))
+            }
         }
     }
 
@@ -92,11 +99,18 @@ impl Choice {
                 Choice::Rules(rules.collect::<Result<_, _>>().ok()?)
             }
             "folder" => Choice::Folder(unlist(value)),
-            "files" => Choice::Files(unlist(value)),
+            "files" => {
+                let mut parts = value.windows(LISTS_SEPARATOR.len());
+                let end = parts.position(|part| part == LISTS_SEPARATOR).unwrap_or(value.len());
+                Choice::Files { keep: unlist(&value[..end]), others: unlist(&value[end..]) }
+            }
             _ => return None,
         })
     }
 }
+
+/// Separates two lists, because no item is empty.
+const LISTS_SEPARATOR: &[u8] = b"\0\0";
 
 fn list(items: &[impl AsRef<[u8]>]) -> Vec<u8> {
     let items: Vec<&[u8]> = items.iter().map(AsRef::as_ref).collect();

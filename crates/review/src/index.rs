@@ -188,7 +188,17 @@ impl Index {
     ///
     /// Panics if `at` is not less than [`Index::len`].
     pub fn members(&self, at: u32) -> Vec<Member> {
-        self.files(at).iter().map(|&file| self.member(file)).collect()
+        self.files(at).iter().map(|&file| self.member_of(file)).collect()
+    }
+
+    /// Returns one of the members of a group, by its position in [`Index::members`]. Builds no other
+    /// path.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `at` is not less than [`Index::len`].
+    pub fn member(&self, at: u32, ordinal: u32) -> Option<Member> {
+        self.files(at).get(ordinal as usize).map(|&file| self.member_of(file))
     }
 
     /// Returns the path of the first member of a group.
@@ -254,7 +264,7 @@ impl Index {
         u64::try_from(age_ns).unwrap_or(0) / 1_000_000_000
     }
 
-    fn member(&self, file: FileId) -> Member {
+    fn member_of(&self, file: FileId) -> Member {
         let (record, key) = (self.tree.file(file), self.tree.key(file));
         Member {
             file,

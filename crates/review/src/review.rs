@@ -190,7 +190,9 @@ pub(crate) fn check(choice: &Choice) -> Result<(), String> {
         Choice::Leave => Ok(()),
         Choice::Rules(texts) if texts.is_empty() => Ok(()),
         Choice::Rules(texts) => check_list(texts).and_then(|()| rules(texts).map(drop)),
-        Choice::Folder(paths) | Choice::Files(paths) => check_list(paths),
+        Choice::Folder(paths) => check_list(paths),
+        Choice::Files { keep, others } if others.is_empty() => check_list(keep),
+        Choice::Files { keep, others } => check_list(keep).and_then(|()| check_list(others)),
     }
 }
 

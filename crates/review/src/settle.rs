@@ -72,6 +72,8 @@ pub enum Why {
 pub enum Void {
     /// None of the files or folders that should stay is in the group.
     Absent,
+    /// A file that would be removed was not in the group when the user chose files.
+    Unseen,
     /// The files that should stay cannot be compared with the others.
     Unsound(Condition),
     /// A rule is not valid.
@@ -93,6 +95,7 @@ impl fmt::Display for Void {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Void::Absent => f.write_str("none of the files to keep is in the group"),
+            Void::Unseen => f.write_str("a file was added to the group after the decision"),
             Void::Unsound(condition) => write!(f, "the files to keep are {condition}"),
             Void::Rule(problem) => f.write_str(problem),
         }
@@ -201,20 +204,32 @@ fn keep(
             };
         }
         Choice::Folder(paths) => in_folders(index, at, files, paths),
-        Choice::Files(paths) => {
-            let tree = index.tree();
-            let paths: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
-            let is_kept = |file| paths.contains(&tree.absolute_path(file)[..]);
-            let members = files.of_members().zip(index.files(at));
-            members.filter(|(_, name)| is_kept(**name)).map(|(file, _)| file).collect()
-        }
+        Choice::Files { keep, .. } => with_paths(index, at, files, keep),
     };
     let mut conditions = chosen.iter().map(|&file| files.condition(file));
     match conditions.clone().max() {
-        None => Err(Void::Absent),
-        Some(_) if conditions.any(Condition::is_sound) => Ok(Kept::Chosen(chosen)),
-        Some(worst) => Err(Void::Unsound(worst)),
+        None => return Err(Void::Absent),
+        Some(_) if conditions.any(Condition::is_sound) => {}
+        Some(worst) => return Err(Void::Unsound(worst)),
     }
+    if let Choice::Files { others, .. } = &decision.choice {
+        let others: HashSet<&[u8]> = others.iter().map(Vec::as_slice).collect();
+        let is_removed = |file| !chosen.contains(&file) && files.condition(file).is_sound();
+        let mut removed =
+            files.of_members().zip(index.files(at)).filter(|(file, _)| is_removed(*file));
+        if removed.any(|(_, &name)| !others.contains(&index.tree().absolute_path(name)[..])) {
+            return Err(Void::Unseen);
+        }
+    }
+    Ok(Kept::Chosen(chosen))
+}
+
+/// Returns the files of which some name is one of the paths.
+fn with_paths(index: &Index, at: u32, files: &Files, paths: &[Vec<u8>]) -> HashSet<usize> {
+    let paths: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+    let members = files.of_members().zip(index.files(at));
+    let is_one = |name| paths.contains(&index.tree().absolute_path(name)[..]);
+    members.filter(|(_, name)| is_one(**name)).map(|(file, _)| file).collect()
 }
 
 /// Returns the files of which some name is in one of the folders.

@@ -1,4 +1,5 @@
-//! Services for long-running processes: progress, cancellation, bounded memory and throttling.
+//! Services for long-running processes: progress, cancellation, bounded memory and throttling. Also
+//! the text for sizes and counts in messages.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
@@ -13,10 +14,12 @@
 //! | `process` | descriptor limits, descriptor tables, I/O priority |
 //! | `sync` | locks without poisoning, and cleanup after a panic |
 //! | `usage` | processor time and waits of a thread |
+//! | [`quantity`] | sizes and counts as text for people |
 
 pub mod memory;
 mod process;
 mod progress;
+pub mod quantity;
 mod signals;
 mod spill;
 mod stalls;

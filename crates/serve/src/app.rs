@@ -19,7 +19,7 @@ use review::Review;
 
 use self::door::CatalogDoor;
 use self::folders::{Folders, Progress};
-use self::plans::Plans;
+use self::plans::{Basis, Plans};
 use self::reviews::{Loaded, Reviews};
 use self::spaces::{Sizes, Spaces};
 use self::streams::Streams;
@@ -191,12 +191,14 @@ impl App {
     pub(crate) fn tidy_up(&self) {
         self.spaces.drop_if_idle(IDLE);
         self.reviews.drop_if_idle(IDLE);
+        self.folders.drop_if_idle(IDLE);
     }
 
-    /// Drops the groups, as if no page had needed them for a while.
+    /// Drops groups and folders, as if no page had needed them for a while.
     #[cfg(test)]
-    pub(crate) fn drop_groups(&self) {
+    pub(crate) fn drop_all(&self) {
         self.reviews.drop_if_idle(Duration::ZERO);
+        self.folders.drop_if_idle(Duration::ZERO);
     }
 
     /// Returns the summary of the catalog. The first call after a change reads the whole catalog.
@@ -219,6 +221,15 @@ impl App {
         let numbers = decisions.iter().flat_map(|decision| [decision.id, decision.made_ms]);
         let state = fnv1a(numbers.flat_map(i64::to_le_bytes));
         Ok((decisions.len() as u64, state))
+    }
+
+    /// Returns the versions of the data from which a plan would be made now.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) fn plan_basis(&self) -> Result<Basis, PageError> {
+        Ok(Basis { catalog: self.catalog_version()?, decisions: self.decisions_now()?.1 })
     }
 
     /// Returns the folder with the journals of runs.

@@ -52,27 +52,33 @@ pub(crate) struct PageError {
     status: StatusCode,
     text: String,
     advice: &'static str,
+    /// Where the user can follow the advice. May be empty.
+    link: &'static str,
 }
 
 impl PageError {
+    fn new(status: StatusCode, text: impl Into<String>, advice: &'static str) -> PageError {
+        PageError { status, text: text.into(), advice, link: "" }
+    }
+
     /// The request itself is wrong. `text` says why.
     pub(crate) fn bad_request(text: impl Into<String>) -> PageError {
-        PageError { status: StatusCode::BAD_REQUEST, text: text.into(), advice: "" }
+        PageError::new(StatusCode::BAD_REQUEST, text, "")
     }
 
     /// The thing that was asked for does not exist.
     pub(crate) fn not_found(text: impl Into<String>) -> PageError {
-        PageError { status: StatusCode::NOT_FOUND, text: text.into(), advice: "" }
+        PageError::new(StatusCode::NOT_FOUND, text, "")
     }
 
     /// The request does not fit the current state, for example because another tab was faster.
     pub(crate) fn conflict(text: impl Into<String>, advice: &'static str) -> PageError {
-        PageError { status: StatusCode::CONFLICT, text: text.into(), advice }
+        PageError::new(StatusCode::CONFLICT, text, advice)
     }
 
     /// The server may not do this.
     pub(crate) fn forbidden(text: impl Into<String>, advice: &'static str) -> PageError {
-        PageError { status: StatusCode::FORBIDDEN, text: text.into(), advice }
+        PageError::new(StatusCode::FORBIDDEN, text, advice)
     }
 
     /// The server failed.
@@ -85,12 +91,17 @@ impl PageError {
             }
             cause = error.source();
         }
-        PageError { status: StatusCode::INTERNAL_SERVER_ERROR, text, advice: "" }
+        PageError::new(StatusCode::INTERNAL_SERVER_ERROR, text, "")
     }
 
     /// Adds what the user can do.
     pub(crate) fn with_advice(self, advice: &'static str) -> PageError {
         PageError { advice, ..self }
+    }
+
+    /// Adds the address of the page on which the user can follow the advice.
+    pub(crate) fn with_link(self, link: &'static str) -> PageError {
+        PageError { link, ..self }
     }
 
     /// Returns what happened, without a full stop.
@@ -111,9 +122,10 @@ impl PageError {
         }
     }
 
-    /// Returns the response for a script: a JSON object with `error` and `advice`.
+    /// Returns the response for a script: a JSON object with `error`, `advice` and `link`.
     pub(crate) fn into_json(self) -> Response {
-        let body = serde_json::json!({ "error": self.text, "advice": self.advice });
+        let body =
+            serde_json::json!({ "error": self.text, "advice": self.advice, "link": self.link });
         (self.status, axum::Json(body)).into_response()
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup 
 
 /// Returns the sign that a job runs, hidden if none does. The script keeps it up to date.
 fn running(app: &App) -> Markup {
-    let is_idle = app.jobs.list().iter().all(|job| job.ended_ms.is_some());
+    let is_idle = app.jobs.list().iter().all(|job| !job.is_running());
     html! {
         a #running.badge href="/runs" hidden[is_idle] title="Show the running work" {
             span.dot aria-hidden="true" {} span.text { "Working" }

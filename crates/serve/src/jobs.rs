@@ -113,13 +113,13 @@ impl Jobs {
 
     /// Returns the state of a job. Returns `None` if there was no such job, or if it ended so long ago that it was
     /// forgotten.
-    pub fn job(&self, id: JobId) -> Option<Job> {
-        self.0.table.lock().get(id).map(|entry| entry.job.clone())
+    pub fn job(&self, id: JobId) -> Option<Arc<Job>> {
+        self.0.table.lock().get(id).map(|entry| Arc::clone(&entry.job))
     }
 
     /// Returns the states of all jobs, newest first.
-    pub fn list(&self) -> Vec<Job> {
-        self.0.table.lock().newest_first().map(|entry| entry.job.clone()).collect()
+    pub fn list(&self) -> Vec<Arc<Job>> {
+        self.0.table.lock().newest_first().map(|entry| Arc::clone(&entry.job)).collect()
     }
 
     /// Asks a job to stop. lop then ends at the next point where everything it did is complete. A second call ends the
@@ -149,7 +149,7 @@ impl Jobs {
     }
 
     /// Waits until a job has ended, but for at most `timeout`. Returns its state. **Blocks** the thread.
-    pub fn wait(&self, id: JobId, timeout: Duration) -> Option<Job> {
+    pub fn wait(&self, id: JobId, timeout: Duration) -> Option<Arc<Job>> {
         self.0
             .wait_until(timeout, |table| table.get(id).is_none_or(|entry| !entry.job.is_running()));
         self.job(id)

@@ -138,14 +138,14 @@ impl TestServer {
     }
 
     /// Starts a job and waits until it has ended.
-    pub(crate) fn run(&self, path: &str, body: &str) -> Job {
+    pub(crate) fn run(&self, path: &str, body: &str) -> Arc<Job> {
         let (status, answer) = self.post(path, body);
         assert_eq!(status, StatusCode::OK, "{answer}");
         self.wait(answer["job"].as_u64().expect("a number"))
     }
 
     /// Waits until a job has ended.
-    pub(crate) fn wait(&self, job: u64) -> Job {
+    pub(crate) fn wait(&self, job: u64) -> Arc<Job> {
         let job = self.app.jobs.wait(JobId(job), Duration::from_secs(60)).expect("known");
         assert!(!job.is_running(), "it ends");
         job

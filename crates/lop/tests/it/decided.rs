@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use catalog::{Choice, Decider, Scope};
+use catalog::{Catalog, Choice, Decider, Scope};
 use content::Digest;
+use review::Index;
 use serde_json::Value;
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same, skipped};
 
@@ -40,10 +41,15 @@ fn decide(lop: &Lop, scope: &Scope, choice: &Choice) {
     decider.decide(scope.clone(), choice.clone(), 1).expect("decided");
 }
 
-/// Decides that the files of a group with this content stay.
+/// Decides that these files of a group with this content stay, and that no other file does.
 fn keep_files(lop: &Lop, content: &str, names: &[&str]) {
     let scope = Scope::Group(Digest::of(content.as_bytes()));
-    decide(lop, &scope, &Choice::Files(paths(lop, names)));
+    let catalog = Catalog::open(&lop.catalog()).expect("a catalog");
+    let index = Index::load(&catalog, 0).expect("loads");
+    let all = (0..index.len()).flat_map(|at| index.members(at)).map(|member| member.path);
+    let keep = paths(lop, names);
+    let others = all.filter(|path| !keep.contains(path)).collect();
+    decide(lop, &scope, &Choice::Files { keep, others });
 }
 
 /// Decides that the files in `photos` stay in all groups of two files.
@@ -165,6 +171,22 @@ fn a_group_whose_kept_file_has_changed_is_skipped() {
     lop.remember(["."]);
     apply(&lop, &[]);
     assert_eq!(there(&lop, &ALL).len(), 5);
+}
+
+#[test]
+fn a_copy_that_was_found_after_files_were_chosen_stays() {
+    let lop = scanned(&tree());
+    keep_files(&lop, "content of x", &["photos/x"]);
+    keep_files(&lop, "content of y", &["photos/y"]);
+    fs::create_dir(lop.path("new")).expect("made");
+    fs::write(lop.path("new/x"), "content of x").expect("written");
+    settle();
+    lop.remember(["."]);
+    let output = lop.run(["dedupe", "--decided", "--by", "delete", "--apply"]);
+    let said = output.success().stderr_str();
+    let expected = "skipped 2 groups: 1 undecided, 1 with a decision that cannot be followed\n";
+    assert!(said.contains(expected), "{said}");
+    assert_eq!(there(&lop, &["photos/x", "backup/x", "down/x", "new/x", "backup/y"]).len(), 4);
 }
 
 #[test]

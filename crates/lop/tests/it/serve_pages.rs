@@ -140,3 +140,30 @@ fn groups_are_decided_with_the_keyboard_alone_also_on_a_phone() {
     browser.screenshot("serve-groups-phone-dark");
     browser.finish();
 }
+
+#[test]
+fn arrow_keys_choose_a_rule_and_enter_decides() {
+    let lop = Lop::with(&tree());
+    lop.remember(["nas"]);
+    let Some((server, mut browser)) = start(&lop) else { return };
+    browser.open(&server.url());
+    browser.open(&server.page("/groups"));
+    browser.wait_for("tr[data-ordinal]");
+    browser.run("document.getElementById('rule').focus()");
+    for _ in 0..3 {
+        browser.press("ArrowDown");
+    }
+    browser.wait_until("document.getElementById('rule').value === 'oldest'");
+    assert!(browser.text("#totals").contains("0 decided"), "nothing is decided yet");
+    assert!(browser.text(".outcome").contains("Undecided"));
+    browser.press("Enter");
+    browser.wait_for_text("#totals", "1 decided");
+    browser.wait_for_text(".outcome", "keep by oldest");
+    browser.wait_until("document.activeElement.id === 'rule'");
+    browser.press("ArrowDown");
+    browser.press("Tab");
+    browser.press("Enter");
+    browser.wait_for_text(".outcome", "keep by tidy");
+    assert_accessible(&mut browser);
+    browser.finish();
+}

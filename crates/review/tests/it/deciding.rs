@@ -21,6 +21,11 @@ fn rules(texts: &[&str]) -> Choice {
     Choice::Rules(texts.iter().map(|text| (*text).to_string()).collect())
 }
 
+fn files(keep: &[&str], others: &[&str]) -> Choice {
+    let bytes = |paths: &[&str]| paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+    Choice::Files { keep: bytes(keep), others: bytes(others) }
+}
+
 /// Two groups in the folders `one` and `two`, and a group in other folders.
 fn shelf() -> Shelf {
     Shelf::new(&[
@@ -154,7 +159,7 @@ fn rules_choose_one_file_and_give_the_reason() {
 #[test]
 fn several_folders_or_files_can_stay() {
     let mut desk = Desk::new(shelf());
-    desk.decide(group(3), Choice::Files(desk.shelf.paths(&["four/c", "one/c", "one/missing"])));
+    desk.decide(group(3), desk.shelf.keep_files(&["four/c", "one/c", "one/missing"]));
     assert_eq!(desk.kept(3), ["four/c", "one/c"]);
     let at = desk.at(3);
     assert_eq!((desk.review.settled().removes(at), desk.review.settled().frees(at)), (1, BLOCK));
@@ -169,7 +174,7 @@ fn several_folders_or_files_can_stay() {
 #[test]
 fn a_decision_whose_files_are_absent_is_void() {
     let mut desk = Desk::new(shelf());
-    let by = desk.decide(group(1), Choice::Files(desk.shelf.paths(&["one/b"])));
+    let by = desk.decide(group(1), desk.shelf.keep_files(&["one/b"]));
     let void = Settlement::Void { by, reason: Void::Absent };
     assert_eq!(desk.settlement(1), void);
     assert_eq!(Void::Absent.to_string(), "none of the files to keep is in the group");
@@ -188,10 +193,10 @@ fn only_sound_files_are_removed_or_count_as_the_copy_that_stays() {
     ]));
     desk.shelf.mark("two/a", FileState::Damaged);
     desk.review = desk.shelf.review();
-    let by = desk.decide(group(1), Choice::Files(desk.shelf.paths(&["two/a"])));
+    let by = desk.decide(group(1), desk.shelf.keep_files(&["two/a"]));
     let reason = Void::Unsound(Condition::Damaged);
     assert_eq!(desk.settlement(1), Settlement::Void { by, reason });
-    desk.decide(group(1), Choice::Files(desk.shelf.paths(&["one/a"])));
+    desk.decide(group(1), desk.shelf.keep_files(&["one/a"]));
     assert_eq!(desk.kept(1), ["one/a", "three/.git/a", "two/a"]);
     assert_eq!(desk.review.settled().removes(desk.at(1)), 1);
     desk.decide(group(2), rules(&["path:two"]));
@@ -210,9 +215,9 @@ fn names_of_one_file_share_its_fate() {
         linked(1, &["one/a", "two/a", "three/a"]),
         linked(2, &["one/b", "two/.git/b", "three/b"]),
     ]));
-    desk.decide(group(1), Choice::Files(desk.shelf.paths(&["two/a"])));
+    desk.decide(group(1), desk.shelf.keep_files(&["two/a"]));
     assert_eq!(desk.kept(1), ["one/a", "two/a"]);
-    desk.decide(group(1), Choice::Files(desk.shelf.paths(&["three/a"])));
+    desk.decide(group(1), desk.shelf.keep_files(&["three/a"]));
     assert_eq!(desk.kept(1), ["three/a"]);
     desk.decide(group(1), rules(&["path:two"]));
     assert_eq!(desk.kept(1), ["one/a", "two/a"]);
@@ -235,7 +240,7 @@ fn a_replaced_decision_is_forgotten() {
 fn decisions_survive_a_scan_that_finds_more_copies() {
     let shelf = shelf();
     let mut desk = Desk::new(shelf);
-    desk.decide(group(1), Choice::Files(desk.shelf.paths(&["one/d/a"])));
+    desk.decide(group(1), rules(&["path:one"]));
     let set = folders(&desk.shelf);
     desk.decide(set, Choice::Folder(desk.shelf.paths(&["two"])));
     desk.shelf
@@ -246,6 +251,50 @@ fn decisions_survive_a_scan_that_finds_more_copies() {
     assert_eq!(desk.kept(1), ["one/d/a"]);
     assert_eq!(desk.kept(2), ["two/b"]);
     assert_eq!(desk.kept(5), ["two/new"], "the decision is about new files of the folders, too");
+}
+
+#[test]
+fn a_copy_that_was_not_there_when_files_were_chosen_is_never_removed() {
+    let mut desk = Desk::new(shelf());
+    let by = desk.decide(group(1), desk.shelf.keep_files(&["one/d/a"]));
+    desk.decide(everything(), rules(&[]));
+    assert_eq!(desk.kept(1), ["one/d/a"]);
+    let paths = ["one/d/a", "two/d/a", "new/a"];
+    for (number, found) in [&paths[..], &["one/d/a", "new/a"]].into_iter().enumerate() {
+        desk.shelf.scan(&[copies(1, found)]);
+        desk.review = desk.shelf.review();
+        desk.check();
+        let void = Settlement::Void { by, reason: Void::Unseen };
+        assert_eq!(desk.settlement(1), void, "scan {number}");
+        assert_eq!(desk.review.settled().removes(desk.at(1)), 0);
+    }
+    desk.decide(group(1), desk.shelf.keep_files(&["one/d/a"]));
+    assert_eq!(desk.kept(1), ["one/d/a"], "decided again");
+}
+
+#[test]
+fn a_new_name_of_a_file_counts_as_a_copy_only_if_the_file_would_be_removed() {
+    let with_link = |first: &str, link: &str, third: &str| {
+        let mut files = copies(1, &[first, link, third]);
+        (files[0].inode, files[1].inode) = (71, 71);
+        files
+    };
+    let old = |first: &str, third: &str| {
+        let mut files = copies(1, &[first, third]);
+        files[0].inode = 71;
+        files
+    };
+    let mut desk = Desk::new(Shelf::new(&[old("one/a", "two/a")]));
+    desk.decide(group(1), desk.shelf.keep_files(&["one/a"]));
+    desk.shelf.scan(&[with_link("one/a", "new/a", "two/a")]);
+    desk.review = desk.shelf.review();
+    desk.check();
+    assert_eq!(desk.kept(1), ["new/a", "one/a"]);
+    desk.decide(group(1), desk.shelf.keep_files(&["two/a"]));
+    desk.shelf.scan(&[with_link("one/a", "newer/a", "two/a")]);
+    desk.review = desk.shelf.review();
+    desk.check();
+    assert!(matches!(desk.settlement(1), Settlement::Void { reason: Void::Unseen, .. }));
 }
 
 #[test]
@@ -275,8 +324,9 @@ fn invalid_decisions_are_refused() {
         (Scope::Folders(Vec::new()), Choice::Leave),
         (group(1), rules(&["best"])),
         (group(1), rules(&["first-root"])),
-        (group(1), Choice::Files(Vec::new())),
-        (group(1), Choice::Files(vec![b"/a\0b".to_vec()])),
+        (group(1), files(&[], &["/a"])),
+        (group(1), files(&["/a\0b"], &[])),
+        (group(1), files(&["/a"], &["/b", ""])),
         (group(1), Choice::Folder(vec![Vec::new()])),
     ] {
         let refused = review.decide(&decider, scope.clone(), choice, 0);

@@ -33,7 +33,7 @@ fn to_choice(shelf: &Shelf, (paths, kind): (Vec<&str>, u8)) -> Choice {
         1 => Choice::Rules(vec!["path:one".into(), "longest-path".into()]),
         2 => Choice::Folder(shelf.paths(&paths)),
         3 => Choice::Rules(Vec::new()),
-        _ => Choice::Files(shelf.paths(&["one/a", "two/.git/a", "three/c"][..paths.len()])),
+        _ => shelf.keep_files(&["one/a", "two/.git/a", "three/c"][..paths.len()]),
     }
 }
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use catalog::{Catalog, CopyCount, FileState, Mark, Marker, ScanRecord, TreeMatch, Writer};
+use catalog::{Catalog, Choice, CopyCount, FileState, Mark, Marker, ScanRecord, TreeMatch, Writer};
 use content::{Digest, head_of};
 use fsops::Dir;
 use review::{Decider, Review};
@@ -86,6 +86,14 @@ impl Shelf {
 
     pub(crate) fn paths(&self, paths: &[&str]) -> Vec<Vec<u8>> {
         paths.iter().map(|path| self.path(path)).collect()
+    }
+
+    /// Returns the choice to keep some of the files that are in groups now.
+    pub(crate) fn keep_files(&self, keep: &[&str]) -> Choice {
+        let (keep, review) = (self.paths(keep), self.review());
+        let all = (0..review.index().len()).flat_map(|at| review.index().members(at));
+        let others = all.map(|member| member.path).filter(|path| !keep.contains(path)).collect();
+        Choice::Files { keep, others }
     }
 
     /// Returns a path below the folder as text, and other paths with an additional slash.

@@ -4,10 +4,11 @@
 pub(crate) mod report;
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use self::report::Report;
 use crate::error::PageError;
-use crate::jobs::{Job, JobId, JobSpec, Jobs, StartError};
+use crate::jobs::{Job, JobId, JobSpec, Jobs, Output, StartError};
 
 /// The last comparison of folders.
 #[derive(Debug, Default)]
@@ -17,8 +18,12 @@ pub(crate) struct Folders(Mutex<Kept>);
 struct Kept {
     /// The job that compares, and the version of the catalog when it started.
     job: Option<(JobId, u64)>,
-    /// The answer, and the version of the catalog that it is about.
-    report: Option<(Arc<Report>, u64)>,
+    /// Why the last job failed, until another one starts.
+    failure: Option<String>,
+    /// The last answer, and the version of the catalog that it is about.
+    answer: Option<(Output, u64)>,
+    /// The last answer in memory, and when a page used it last.
+    report: Option<(Arc<Report>, Instant)>,
 }
 
 /// How far the comparison is.
@@ -26,9 +31,9 @@ struct Kept {
 pub(crate) enum Progress {
     /// The folders have not been compared since the catalog changed.
     Idle,
-    Running(Box<Job>),
+    Running(Arc<Job>),
     Done(Arc<Report>),
-    /// The job failed for this reason.
+    /// The last job failed for this reason.
     Failed(String),
 }
 
@@ -37,18 +42,26 @@ impl Folders {
     pub(super) fn progress(&self, jobs: &Jobs, version: u64) -> Progress {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, started)) = kept.job {
-            let job = jobs.job(id);
-            if let Some(job) = job.filter(|job| job.ended_ms.is_none()) {
-                return Progress::Running(Box::new(job));
+            if let Some(job) = jobs.job(id).filter(|job| job.is_running()) {
+                return Progress::Running(job);
             }
             kept.job = None;
+            (kept.answer, kept.report) = (None, None);
             match answer(jobs, id) {
-                Ok(report) => kept.report = Some((Arc::new(report), started)),
-                Err(reason) => return Progress::Failed(reason),
+                Ok(output) => kept.answer = Some((output, started)),
+                Err(reason) => kept.failure = Some(reason),
             }
         }
-        let current = kept.report.as_ref().filter(|(_, about)| *about == version);
-        current.map_or(Progress::Idle, |(report, _)| Progress::Done(Arc::clone(report)))
+        if kept.failure.is_none()
+            && let Err(reason) = kept.load(version)
+        {
+            (kept.answer, kept.failure) = (None, Some(reason));
+        }
+        match (&kept.failure, &kept.report) {
+            (Some(reason), _) => Progress::Failed(reason.clone()),
+            (None, Some((report, _))) => Progress::Done(Arc::clone(report)),
+            (None, None) => Progress::Idle,
+        }
     }
 
     /// Starts to compare, unless that is running. `version` is the one of the catalog.
@@ -59,7 +72,7 @@ impl Folders {
     pub(super) fn start(&self, jobs: &Jobs, version: u64) -> Result<JobId, PageError> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, _)) = kept.job
-            && jobs.job(id).is_some_and(|job| job.ended_ms.is_none())
+            && jobs.job(id).is_some_and(|job| job.is_running())
         {
             return Ok(id);
         }
@@ -70,20 +83,50 @@ impl Folders {
             ),
             error => PageError::failed(&error),
         })?;
-        kept.job = Some((id, version));
+        (kept.job, kept.failure) = (Some((id, version)), None);
         Ok(id)
+    }
+
+    /// Frees the memory of the answer if no page has needed it for this time. The document of the job
+    /// stays, so the next page reads it again.
+    pub(super) fn drop_if_idle(&self, idle: Duration) {
+        // A page that reads the answer uses it.
+        let Ok(mut kept) = self.0.try_lock() else { return };
+        if kept.report.as_ref().is_some_and(|(_, used)| used.elapsed() >= idle) {
+            kept.report = None;
+        }
+    }
+}
+
+impl Kept {
+    /// Reads the answer unless it is in memory, and drops one that is about another version.
+    fn load(&mut self, version: u64) -> Result<(), String> {
+        self.answer = self.answer.take().filter(|(_, about)| *about == version);
+        let Some((output, _)) = &self.answer else {
+            self.report = None;
+            return Ok(());
+        };
+        let report = match self.report.take() {
+            Some((report, _)) => report,
+            None => Arc::new(read(output)?),
+        };
+        self.report = Some((report, Instant::now()));
+        Ok(())
     }
 }
 
 /// Returns the answer of a job that has ended.
-fn answer(jobs: &Jobs, id: JobId) -> Result<Report, String> {
+fn answer(jobs: &Jobs, id: JobId) -> Result<Output, String> {
     let job = jobs.job(id).ok_or("lop has ended without an answer")?;
     // With code 3, lop could not examine everything. The answer is right about the rest.
     if !matches!(job.exit_code, Some(0 | 3)) {
-        let message = job.error.map(|error| error.message);
+        let message = job.error.as_ref().map(|error| error.message.clone());
         return Err(message.unwrap_or_else(|| "lop has ended without an answer".into()));
     }
-    let output = jobs.output(id).ok_or("lop has printed nothing")?;
+    jobs.output(id).ok_or_else(|| "lop has printed nothing".into())
+}
+
+fn read(output: &Output) -> Result<Report, String> {
     Report::read(output.reader())
         .map_err(|error| format!("lop has printed something else: {error}"))
 }

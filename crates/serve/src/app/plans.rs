@@ -10,26 +10,38 @@ use crate::jobs::{Action, JobId, Jobs};
 /// Number of plans that are remembered. Older ones are forgotten with their jobs.
 const MOST: usize = 20;
 
+/// The address at which a plan is made.
+pub(crate) const FORM: &str = "/plan#plan-form";
+
 /// The plans, by the number of the job that made them.
 #[derive(Debug, Default)]
 pub(crate) struct Plans(Mutex<BTreeMap<u64, Known>>);
+
+/// The versions of the data from which a plan is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Basis {
+    /// The version of the catalog.
+    pub(crate) catalog: u64,
+    /// The state of the decisions.
+    pub(crate) decisions: u64,
+}
 
 /// A plan.
 #[derive(Clone, Debug)]
 pub(crate) struct Known {
     pub(crate) action: Action,
-    /// The state of the decisions when the plan was begun.
-    pub(crate) decisions: u64,
+    /// The versions when the plan was begun.
+    basis: Basis,
     /// The last job that applied it.
     pub(crate) applied: Option<JobId>,
     lines: Option<Arc<PlanLines>>,
 }
 
 impl Plans {
-    /// Notes that a job makes a plan. `decisions` is the state of the decisions before it started.
-    pub(crate) fn begin(&self, job: JobId, action: Action, decisions: u64) {
+    /// Notes that a job makes a plan. `basis` is that of the time before it started.
+    pub(crate) fn begin(&self, job: JobId, action: Action, basis: Basis) {
         let mut plans = self.lock();
-        plans.insert(job.0, Known { action, decisions, applied: None, lines: None });
+        plans.insert(job.0, Known { action, basis, applied: None, lines: None });
         while plans.len() > MOST {
             plans.pop_first();
         }
@@ -71,15 +83,28 @@ impl Plans {
         jobs.job(self.get(plan)?.applied?)?.summary("run")
     }
 
-    /// Fails if decisions have changed since a plan was begun. `decisions` is their state now.
+    /// Fails if the catalog or the decisions have changed since a plan was begun. `now` returns their
+    /// versions now.
     ///
     /// # Errors
     ///
-    /// Fails if the states differ.
-    pub(crate) fn check_decisions(&self, plan: JobId, decisions: u64) -> Result<(), PageError> {
-        if self.get(plan).is_some_and(|known| known.decisions != decisions) {
-            let text = "Decisions were made or withdrawn after this plan";
-            return Err(PageError::conflict(text, "Make the plan again."));
+    /// Fails with the reason, also if nothing is known about the plan, or if `now` fails.
+    pub(crate) fn check_current(
+        &self,
+        plan: JobId,
+        now: impl FnOnce() -> Result<Basis, PageError>,
+    ) -> Result<(), PageError> {
+        let outdated =
+            |text| Err(PageError::conflict(text, "Make the plan again.").with_link(FORM));
+        let Some(Known { basis, .. }) = self.get(plan) else {
+            return outdated("lop serve no longer has this plan");
+        };
+        let now = now()?;
+        if basis.decisions != now.decisions {
+            return outdated("Decisions were made or withdrawn after this plan");
+        }
+        if basis.catalog != now.catalog {
+            return outdated("The catalog has changed after this plan");
         }
         Ok(())
     }

@@ -30,7 +30,13 @@ async function compare(part, button) {
 /** Keeps the files in one folder of a set. The other buttons of the set stay, to change the decision. */
 async function decide(button) {
   const { set, keep, revision } = button.dataset;
-  await post("/api/decide", { scope: { set: Number(set) }, choice: { folders: [Number(keep)] }, revision: Number(revision) });
+  try {
+    await post("/api/decide", { scope: { set: Number(set) }, choice: { folders: [Number(keep)] }, revision: Number(revision) });
+  } catch (error) {
+    // The server speaks of a list that is loaded again, which this page does not have.
+    if (error.status === 409) alertUser("The catalog has changed since the folders were compared. Compare them again.", "/folders");
+    return;
+  }
   for (const other of button.parentElement.querySelectorAll("button[data-set]")) {
     other.setAttribute("aria-pressed", String(other === button));
   }

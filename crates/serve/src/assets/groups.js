@@ -84,8 +84,10 @@ export function start() {
     if (row) markFile(Number(row.dataset.ordinal), false);
     if (dataset && page.current()) acts[dataset.act]?.(dataset);
   });
-  page.detailBox.addEventListener("change", (event) => {
-    if (event.target.id === "rule" && event.target.value && page.current()) page.decide(scope(), { rules: [event.target.value] });
+  // Arrow keys change the choice in the select at once, so only the button or Enter decides.
+  page.detailBox.addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (page.current()) page.decide(scope(), { rules: [event.target.elements.rule.value] });
   });
 
   onKey("ArrowRight", "Next file of the group", () => markFile(file + 1, true));

@@ -2,10 +2,15 @@
 
 const csrf = document.querySelector('meta[name="lop-csrf"]').content;
 
-/** Shows a message that the user has to notice. It stays until the next action. */
-export function alertUser(text) {
+/** Shows a message that the user has to notice. It stays until the next action. `link` leads to the page that helps. */
+export function alertUser(text, link) {
   const box = document.getElementById("alert");
   box.textContent = text;
+  if (link) {
+    const anchor = document.createElement("a");
+    Object.assign(anchor, { href: link, textContent: text });
+    box.replaceChildren(anchor);
+  }
   if (text) setTimeout(() => box.textContent === text && (box.textContent = ""), 12000);
 }
 
@@ -16,9 +21,9 @@ export function announce(text) {
 
 /** The answer of the server was not what was asked for. `status` is the HTTP status, 0 without a connection. */
 export class Failed extends Error {
-  constructor(status, message) {
+  constructor(status, message, link) {
     super(message);
-    this.status = status;
+    Object.assign(this, { status, link });
   }
 }
 
@@ -32,15 +37,16 @@ async function answer(request) {
   }
   if (response.ok) return response;
   const text = await response.text();
-  let message = `The server answered ${response.status}.`;
+  let [message, link] = [`The server answered ${response.status}.`];
   try {
-    const { error, advice } = JSON.parse(text);
-    message = advice ? `${error}. ${advice}` : error;
+    const said = JSON.parse(text);
+    message = said.advice ? `${said.error}. ${said.advice}` : said.error;
+    link = said.link;
   } catch {
     const page = new DOMParser().parseFromString(text, "text/html");
     message = page.querySelector("main")?.innerText.trim() || message;
   }
-  throw new Failed(response.status, message);
+  throw new Failed(response.status, message, link);
 }
 
 /** Returns the text of a page or a part of one. */
@@ -60,7 +66,7 @@ export async function post(url, body = {}) {
     const headers = { "content-type": "application/json", "x-lop-csrf": csrf };
     return await (await answer(fetch(url, { method: "POST", headers, body: JSON.stringify(body) }))).json();
   } catch (error) {
-    alertUser(error.message);
+    alertUser(error.message, error.link);
     throw error;
   }
 }

@@ -71,12 +71,15 @@ impl Followed {
             entry.pid = None;
             let errors = [output.as_ref().err(), read.as_ref().err(), status.as_ref().err()];
             for error in errors.into_iter().flatten() {
-                add_message(&mut entry.job, &format!("cannot read the result of the job: {error}"));
+                add_message(
+                    entry.job_mut(),
+                    &format!("cannot read the result of the job: {error}"),
+                );
             }
-            entry.job.result = output.as_ref().ok().and_then(document);
+            entry.job_mut().result = output.as_ref().ok().and_then(document);
             entry.output = output.ok();
             entry.plan = plan.and_then(|file| Output::of_file(file).ok());
-            end(&mut entry.job, status.ok());
+            end(entry.job_mut(), status.ok());
             if entry.job.exit_code.is_none_or(|code| code != 0 && code != 3) {
                 // An incomplete plan must not be applied.
                 entry.plan = None;
@@ -104,9 +107,9 @@ fn note(shared: &Shared, id: JobId, line: Line) {
     let mut table = shared.table.lock();
     let Some(entry) = table.get_mut(id) else { return };
     match line {
-        Line::Progress(progress) => entry.job.progress = Some(progress),
-        Line::Error(error) => entry.job.error = Some(error),
-        Line::Message(text) => add_message(&mut entry.job, &text),
+        Line::Progress(progress) => entry.job_mut().progress = Some(progress),
+        Line::Error(error) => entry.job_mut().error = Some(error),
+        Line::Message(text) => add_message(entry.job_mut(), &text),
     }
     drop(table);
     shared.note_change();

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -45,7 +46,8 @@ pub(super) struct Table {
 /// A job and its results.
 #[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) job: Job,
+    /// Shared with requests that read it. A change makes a copy only while one does.
+    pub(super) job: Arc<Job>,
     /// The process of the job, until it has been reaped.
     pub(super) pid: Option<Pid>,
     pub(super) output: Option<Output>,
@@ -53,11 +55,16 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// Returns the state of the job for changes.
+    pub(super) fn job_mut(&mut self) -> &mut Job {
+        Arc::make_mut(&mut self.job)
+    }
+
     /// Sends a signal to the process of the job, and notes that the job was asked to stop. Returns whether the job was
     /// running.
     pub(super) fn signal(&mut self, signal: Signal) -> bool {
         let Some(pid) = self.pid else { return false };
-        self.job.cancelled = true;
+        self.job_mut().cancelled = true;
         kill_process(pid, signal).is_ok()
     }
 }
@@ -93,6 +100,7 @@ impl Table {
             error: None,
             result: None,
         };
+        let job = Arc::new(job);
         self.entries.push_back(Entry { job, pid: Some(pid), output: None, plan: None });
         while self.entries.len() > MAX_JOBS {
             let Some(oldest) = self.entries.iter().position(|entry| !entry.job.is_running()) else {

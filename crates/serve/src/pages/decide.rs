@@ -13,7 +13,7 @@ use axum::response::Response;
 use axum::routing::post;
 use axum::{Json, Router};
 use catalog::{Choice, Scope};
-use review::{DecideError, Fate, Review, Settlement};
+use review::{DecideError, Fate, Member, Review, Settlement};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -163,14 +163,14 @@ fn choice(review: &Review, body: &Decide) -> Result<Choice, PageError> {
         (Wish::Rules(rules), _) => by_rules(rules.clone()),
         (Wish::Folders(folders), About::Set(set)) => folder_choice(review, *set, folders),
         (Wish::Files(kept), About::Group(number)) => {
-            files_choice(review, *number, kept.iter().copied().collect())
+            files_choice(review, *number, &kept.iter().copied().collect())
         }
         (Wish::Change { keep, remove }, About::Group(number)) => {
             let mut kept = kept_now(review, *number)?;
             let removed = with_names(review, *number, remove)?;
             kept.retain(|ordinal| !removed.contains(ordinal));
             kept.extend(keep);
-            files_choice(review, *number, kept)
+            files_choice(review, *number, &kept)
         }
         (Wish::Like(number), About::Set(set)) => like_choice(review, *number, *set),
         _ => Err(PageError::bad_request("This choice does not fit the groups it is about")),
@@ -188,17 +188,21 @@ fn folder_choice(review: &Review, set: u32, chosen: &[u32]) -> Result<Choice, Pa
     Ok(Choice::Folder(paths.filter(|paths| !paths.is_empty()).ok_or_else(missing)?))
 }
 
-fn files_choice(review: &Review, number: i64, kept: BTreeSet<u32>) -> Result<Choice, PageError> {
+fn files_choice(review: &Review, number: i64, kept: &BTreeSet<u32>) -> Result<Choice, PageError> {
     let at = review.index().at(number).ok_or_else(no_group)?;
     let members = review.index().members(at);
-    let missing = || PageError::not_found("This group has no such file");
-    let member = |ordinal: u32| members.get(ordinal as usize).ok_or_else(missing);
-    let kept = kept.into_iter().map(member).collect::<Result<Vec<_>, _>>()?;
-    if !kept.iter().any(|member| member.condition.is_sound()) {
+    if kept.last().is_some_and(|&last| last as usize >= members.len()) {
+        return Err(PageError::not_found("This group has no such file"));
+    }
+    let members = (0u32..).zip(members);
+    let (keep, others): (Vec<_>, Vec<_>) = members.partition(|(ordinal, _)| kept.contains(ordinal));
+    if !keep.iter().any(|(_, member)| member.condition.is_sound()) {
         return Err(PageError::bad_request("At least one file must stay")
             .with_advice("Keep another file first, then remove this one."));
     }
-    Ok(Choice::Files(kept.into_iter().map(|member| member.path.clone()).collect()))
+    let paths =
+        |members: Vec<(u32, Member)>| members.into_iter().map(|(_, one)| one.path).collect();
+    Ok(Choice::Files { keep: paths(keep), others: paths(others) })
 }
 
 /// Returns the ordinals of all names of these files. A file stays as long as one of its names does.

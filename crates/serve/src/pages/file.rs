@@ -1,9 +1,10 @@
 //! Shows and downloads single files of a group.
 //!
-//! A browser names a file by the number of its group and its position in the group, never by a path.
+//! A browser names a file by numbers (`address`), never by a path.
 //! The bytes of files come from anywhere, so a response MUST NOT let a browser guess their type: the
 //! type is on a short list and follows from the first bytes, all others are downloads.
 
+mod address;
 mod body;
 mod conditions;
 mod disposition;
@@ -27,10 +28,11 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use axum::routing::get;
 use maud::Markup;
 
+pub(super) use self::address::Address;
 use self::body::FileBody;
 use self::conditions::{Part, part};
 use self::member::Opened;
-pub(crate) use self::preview::preview;
+use self::preview::preview;
 use self::types::Type;
 use crate::app::App;
 use crate::error::PageError;
@@ -44,20 +46,20 @@ const CACHE: &str = "private, no-cache";
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
-        .route("/file/{number}/{ordinal}", get(send))
-        .route("/file/{number}/{ordinal}/text", get(show_text))
-        .route("/file/{number}/{ordinal}/thumb", get(send_thumbnail))
-        .route("/file/{number}/{ordinal}/preview", get(show_preview))
+        .route("/file/{number}/{key}", get(send))
+        .route("/file/{number}/{key}/text", get(show_text))
+        .route("/file/{number}/{key}/thumb", get(send_thumbnail))
+        .route("/file/{number}/{key}/preview", get(show_preview))
 }
 
 /// Answers with the bytes of a file, or a part of them. Any query asks for a download.
 async fn send(
     State(app): State<Arc<App>>,
-    Path((number, ordinal)): Path<(i64, u32)>,
+    Path(address): Path<Address>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, PageError> {
-    let opened = app.blocking(move |app| Opened::open(app, number, ordinal)).await?;
+    let opened = app.blocking(move |app| Opened::open(app, address)).await?;
     let is_download = query.is_some() || !opened.kind.is_shown(opened.stat.size);
     respond(opened, is_download, &headers)
 }
@@ -100,10 +102,10 @@ fn respond(
 /// Answers with the beginning of a file as escaped text.
 async fn show_text(
     State(app): State<Arc<App>>,
-    Path((number, ordinal)): Path<(i64, u32)>,
+    Path(address): Path<Address>,
 ) -> Result<Markup, PageError> {
     app.blocking(move |app| {
-        let opened = Opened::open(app, number, ordinal)?;
+        let opened = Opened::open(app, address)?;
         let start = opened.start(text::SHOWN_BYTES)?;
         Ok(text::fragment(&start, opened.stat.size))
     })
@@ -113,11 +115,11 @@ async fn show_text(
 /// Answers with the small picture that a camera stored in a photo.
 async fn send_thumbnail(
     State(app): State<Arc<App>>,
-    Path((number, ordinal)): Path<(i64, u32)>,
+    Path(address): Path<Address>,
 ) -> Result<Response<Body>, PageError> {
     let thumbnail = app
         .blocking(move |app| {
-            let start = Opened::open(app, number, ordinal)?.start(meta::READ_BYTES)?;
+            let start = Opened::open(app, address)?.start(meta::READ_BYTES)?;
             let found = meta::thumbnail(start);
             found.ok_or_else(|| PageError::not_found("This file contains no small picture"))
         })
@@ -136,9 +138,9 @@ async fn send_thumbnail(
 /// Answers with the part of a page that shows a file.
 async fn show_preview(
     State(app): State<Arc<App>>,
-    Path((number, ordinal)): Path<(i64, u32)>,
+    Path(address): Path<Address>,
 ) -> Result<Markup, PageError> {
-    app.blocking(move |app| Ok(preview(app, number, ordinal))).await
+    app.blocking(move |app| Ok(preview(app, address))).await
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
 use catalog::Catalog;
+use review::Member;
 use testkit::TempTree;
 use tower::ServiceExt;
 
@@ -14,6 +15,7 @@ use crate::app::App;
 use crate::app::reviews::Loaded;
 use crate::gate::{Gate, Hosts, Secret};
 use crate::options::Options;
+use crate::pages::file::Address;
 use crate::pages::scan::scan;
 use crate::server::router;
 
@@ -84,6 +86,20 @@ impl Served {
         let catalog = Catalog::open(&self.catalog).expect("opens");
         let entry = catalog.file(&dir, name).expect("a catalog").expect("remembered");
         entry.content.expect("compared")
+    }
+
+    /// Returns the address of a file.
+    pub(crate) fn address(&self, relative: &str) -> String {
+        let (number, path) = (self.number(relative), self.tree.join(relative));
+        let address = self.with_groups(|loaded| {
+            let index = loaded.review.index();
+            let at = index.at(number).expect("a group");
+            let mut members = (0u32..).zip(index.members(at));
+            let is_it = |member: &Member| member.path == path.as_os_str().as_encoded_bytes();
+            let (ordinal, member) = members.find(|(_, member)| is_it(member)).expect("a member");
+            Address::of(&index.group(at), ordinal, &member)
+        });
+        format!("/file/{address}")
     }
 
     /// Calls `work` with the groups of the catalog.

@@ -20,7 +20,7 @@ pub(super) use self::outcome::{Done, messages, outcome, title};
 use crate::api::{Answer, read};
 use crate::app::App;
 use crate::error::PageError;
-use crate::jobs::{Action, JobId, JobSpec, StartError};
+use crate::jobs::{Action, Job, JobId, JobSpec, StartError};
 
 /// Maximum number of days after which files are removed from quarantine.
 const MAX_DAYS: u64 = 36_500;
@@ -46,13 +46,17 @@ pub(super) fn place(kinds: &str) -> Markup {
 }
 
 async fn list(State(app): State<Arc<App>>) -> Answer {
-    Ok(Json(json!({ "jobs": app.jobs.list() })))
+    let jobs = app.blocking(|app| {
+        let jobs = app.jobs.list();
+        Ok(json!({ "jobs": jobs.iter().map(|job| &**job).collect::<Vec<&Job>>() }))
+    });
+    Ok(Json(jobs.await?))
 }
 
 async fn one(State(app): State<Arc<App>>, Path(id): Path<u64>) -> Answer {
     let job = app.jobs.job(JobId(id)).ok_or_else(unknown)?;
     let title = title(job.kind);
-    Ok(Json(json!({ "title": title, "job": job })))
+    Ok(Json(json!({ "title": title, "job": *job })))
 }
 
 async fn cancel(State(app): State<Arc<App>>, Path(id): Path<u64>) -> Answer {
@@ -132,11 +136,11 @@ struct PlanRequest {
 async fn plan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let PlanRequest { action } = read(&body)?;
     let job = app.blocking(move |app| {
-        // Read first: a decision that is made meanwhile is then at worst called a later one.
-        let (_, decisions) = app.decisions_now()?;
+        // Read first: a change that is made meanwhile is then at worst called a later one.
+        let basis = app.plan_basis()?;
         let (paths, protect) = (Vec::new(), Vec::new());
         let job = start(app, JobSpec::Plan { action, paths, min_size: None, protect })?;
-        app.plans.begin(job, action, decisions);
+        app.plans.begin(job, action, basis);
         Ok(job)
     });
     Ok(started(job.await?))
@@ -152,9 +156,7 @@ async fn apply(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let plan = JobId(read::<ApplyRequest>(&body)?.plan);
     let job = app.blocking(move |app| {
         app.plans.check_unapplied(plan, &app.jobs)?;
-        if app.plans.get(plan).is_some() {
-            app.plans.check_decisions(plan, app.decisions_now()?.1)?;
-        }
+        app.plans.check_current(plan, || app.plan_basis())?;
         let job = start(app, JobSpec::Apply { plan })?;
         app.plans.applied(plan, job);
         Ok(job)

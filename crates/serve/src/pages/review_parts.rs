@@ -4,7 +4,7 @@
 
 use catalog::{Choice, Decision, Scope};
 use maud::{Markup, html};
-use review::{Review, Settlement, Status, Totals};
+use review::{Review, Settlement, Status, Totals, Void};
 use serde_json::{Value, json};
 
 use crate::app::reviews::Loaded;
@@ -89,7 +89,11 @@ pub(super) fn state(review: &Review, at: u32) -> Markup {
     match review.settled().status(at) {
         Status::Undecided => html! { span.state.undecided { "undecided" } },
         Status::Left => html! { span.state.left { "left" } },
-        Status::Void => html! { span.state.warn { "cannot be settled" } },
+        Status::Void => {
+            let settlement = review.settlement(at);
+            let is_new = matches!(settlement, Settlement::Void { reason: Void::Unseen, .. });
+            html! { span.state.warn { (if is_new { "changed since" } else { "cannot be settled" }) } }
+        }
         Status::Decided => match review.settled().removes(at) {
             0 => html! { span.state.keep { "keep all" } },
             removes => html! { span.state.remove { "remove " (count(removes.into())) } },
@@ -142,7 +146,7 @@ pub(super) fn choice(decision: &Decision) -> Markup {
             }
         },
         Choice::Folder(paths) => html! { "keep the files in " (shortened(paths)) },
-        Choice::Files(paths) => html! { "keep " (shortened(paths)) },
+        Choice::Files { keep, .. } => html! { "keep " (shortened(keep)) },
     }
 }
 

@@ -181,10 +181,33 @@ fn decisions_keep_the_numbers_and_survive_a_restart() {
 }
 
 #[test]
+fn a_copy_that_is_found_after_files_were_chosen_asks_for_a_new_choice() {
+    let scanned = Scanned::new(&photos());
+    let (number, revision, _) = group(&scanned, "long");
+    let only = json!({ "files": [0] });
+    assert_eq!(decide(&scanned, &json!({ "group": number }), &only, revision).0, StatusCode::OK);
+    let film = std::fs::read(scanned.tree.join("videos/long.mp4")).expect("read");
+    std::fs::write(scanned.tree.join("videos/another.mp4"), film).expect("written");
+    scanned.scan();
+    let view = scanned.json("/groups/view?filter=is:undecided");
+    assert_eq!(view["count"], 3);
+    let (number, revision, view) = group(&scanned, "another");
+    let rows = scanned.page(&format!("/groups/rows?view={view}&from=0&n=50"));
+    assert_eq!(rows.matches("changed since").count(), 1, "{rows}");
+    let page = detail(&scanned, number, revision);
+    assert_eq!(fates(&page), ["stays"; 3]);
+    assert!(page.contains("a file was added to the group after the decision"), "{page}");
+    assert_eq!(page.matches("found after the decision").count(), 1, "{page}");
+    assert_eq!(decide(&scanned, &json!({ "group": number }), &only, revision).0, StatusCode::OK);
+    assert_eq!(fates(&detail(&scanned, number, revision)).len(), 3);
+    assert_eq!(scanned.json("/groups/view?filter=is:undecided")["count"], 2);
+}
+
+#[test]
 fn groups_that_were_dropped_keep_their_numbers() {
     let scanned = Scanned::new(&photos());
     let (number, revision, view) = group(&scanned, "long");
-    scanned.app.drop_groups();
+    scanned.app.drop_all();
     detail(&scanned, number, revision);
     let rows = format!("/groups/rows?view={view}&from=0&n=50");
     assert_eq!(scanned.get(&rows).0, StatusCode::CONFLICT, "listings are gone");

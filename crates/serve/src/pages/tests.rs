@@ -152,9 +152,32 @@ fn a_plan_is_stale_after_a_decision() {
         server.app.with_decider(|decider| Ok(decider.decide(scope, catalog::Choice::Leave, 5)?));
     let decision = decided.expect("decided");
     assert!(server.get("/plan").contains("Decisions were made or withdrawn after this plan"));
+    assert_eq!(server.post("/api/apply", r#"{"plan":1}"#).0, StatusCode::CONFLICT);
+    assert_eq!(server.content("applied"), "");
     let withdrawn = server.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
     assert!(withdrawn.expect("withdrawn"));
     assert!(!server.get("/plan").contains("Decisions were made"), "all is as it was");
+}
+
+#[test]
+fn a_plan_is_outdated_after_any_change_of_the_catalog_and_is_not_applied() {
+    let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
+    assert!(server.get("/plan").contains("<dialog"));
+    server.get("/groups/view");
+    assert!(server.get("/plan").contains("<dialog"), "looking at groups changes nothing");
+    let other = rusqlite::Connection::open(server.path("catalog.db")).expect("opens");
+    other.execute("UPDATE scan SET problems = 1", []).expect("changes");
+    let page = server.get("/plan");
+    assert!(page.contains("The catalog has changed after this plan"), "{page}");
+    assert!(page.contains("href=\"/plan#plan-form\"") && !page.contains("<dialog"), "{page}");
+    let (status, answer) = server.post("/api/apply", r#"{"plan":1}"#);
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert_eq!(answer["error"], "The catalog has changed after this plan");
+    assert_eq!(answer["link"], "/plan#plan-form");
+    assert_eq!(server.content("applied"), "");
+    server.run("/api/plan", r#"{"action":"quarantine"}"#);
+    assert!(server.get("/plan").contains("<dialog"));
+    assert_eq!(server.run("/api/apply", r#"{"plan":2}"#).exit_code, Some(0));
 }
 
 #[test]
@@ -214,6 +237,8 @@ fn only_one_run_is_started_and_it_can_be_cancelled() {
     assert!(server.get("/").contains("id=\"running\" href=\"/runs\""));
     assert!(!server.get("/").contains("hidden title=\"Show the running work\""));
     let job = started["job"].as_u64().expect("a number");
+    let lists = [server.app.jobs.list(), server.app.jobs.list()];
+    assert!(lists[0].len() == 1 && Arc::ptr_eq(&lists[0][0], &lists[1][0]), "shared, not copied");
     while server.app.jobs.job(crate::jobs::JobId(job)).is_some_and(|job| job.progress.is_none()) {
         std::thread::yield_now();
     }

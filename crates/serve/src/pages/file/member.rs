@@ -9,6 +9,7 @@ use std::io;
 use fsops::{File, Stat};
 use walk::{PathOpener, split_path};
 
+use super::address::Address;
 use super::types::{self, Type};
 use crate::app::App;
 use crate::error::PageError;
@@ -36,14 +37,14 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Opens file `ordinal` of the group with content `number`.
+    /// Opens a file.
     ///
     /// # Errors
     ///
-    /// Fails if the group does not have this file, if the file is gone or cannot be opened, or if it
-    /// has changed since the scan.
-    pub(super) fn open(app: &App, number: i64, ordinal: u32) -> Result<Opened, PageError> {
-        let member = find(app, number, ordinal)?;
+    /// Fails if the address denotes no file, or another file since the catalog has changed, if the
+    /// file is gone or cannot be opened, or if it has changed since the scan.
+    pub(super) fn open(app: &App, address: Address) -> Result<Opened, PageError> {
+        let member = find(app, address)?;
         let file = open_regular(&member.path).map_err(|error| explain(&error))?;
         let stat = file.stat().map_err(|error| explain(&error))?;
         let is_same = (stat.inode, stat.size, stat.mtime_ns())
@@ -81,18 +82,20 @@ impl Opened {
     }
 }
 
-/// Finds file `ordinal` of a group, in the order in which the pages list the files.
-fn find(app: &App, number: i64, ordinal: u32) -> Result<Member, PageError> {
-    let missing = || {
-        let advice = "The catalog has changed since the page was loaded. Reload the page.";
-        PageError::not_found("This group does not have this file").with_advice(advice)
-    };
+/// Finds a file in the order in which the pages list the files of a group.
+fn find(app: &App, address: Address) -> Result<Member, PageError> {
+    const ADVICE: &str = "The catalog has changed since the page was loaded. Reload the page.";
+    let missing = || PageError::not_found("This group does not have this file").with_advice(ADVICE);
     app.review(|loaded| {
         let index = loaded.review.index();
-        let at = index.at(number).ok_or_else(missing)?;
-        let member = index.members(at).into_iter().nth(ordinal as usize).ok_or_else(missing)?;
-        let size = index.group(at).size;
-        Ok(Member { path: member.path, inode: member.inode, size, mtime_ns: member.mtime_ns })
+        let at = index.at(address.number).ok_or_else(missing)?;
+        let member = index.member(at, address.ordinal).ok_or_else(missing)?;
+        let group = index.group(at);
+        if Address::of(&group, address.ordinal, &member) != address {
+            return Err(PageError::conflict("This address is of another scan", ADVICE));
+        }
+        let review::Member { path, inode, mtime_ns, .. } = member;
+        Ok(Member { path, inode, size: group.size, mtime_ns })
     })
 }
 

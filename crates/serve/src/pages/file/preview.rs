@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::address::Address;
 use super::member::Opened;
 use super::meta::{self, Facts};
 use super::size::Pixels;
@@ -12,11 +13,10 @@ use crate::error::PageError;
 use crate::layout::{name, plain_name};
 use crate::quantity;
 
-/// Returns the part of a page that shows file `ordinal` of the group with content `number`. If the file
-/// cannot be opened, the part says why. Reads the start of the file, so call it where that may take
-/// time.
-pub(crate) fn preview(app: &App, number: i64, ordinal: u32) -> Markup {
-    let shown = Opened::open(app, number, ordinal).and_then(|file| show(&file, number, ordinal));
+/// Returns the part of a page that shows a file. If the file cannot be opened, the part says why. Reads
+/// the start of the file, so call it where that may take time.
+pub(super) fn preview(app: &App, address: Address) -> Markup {
+    let shown = Opened::open(app, address).and_then(|file| show(&file, address));
     shown.unwrap_or_else(|error| unavailable(&error))
 }
 
@@ -24,11 +24,11 @@ fn unavailable(error: &PageError) -> Markup {
     html! { div.preview-box { p.note.warning { "No preview: " (error.text()) ". " (error.advice()) } } }
 }
 
-fn show(file: &Opened, number: i64, ordinal: u32) -> Result<Markup, PageError> {
+fn show(file: &Opened, address: Address) -> Result<Markup, PageError> {
     let start = file.start(meta::READ_BYTES)?;
     let size = file.stat.size;
     let pixels = Pixels::of(file.kind, &start);
-    let address = format!("/file/{number}/{ordinal}");
+    let address = format!("/file/{address}");
     let text = (file.kind.shown(size) == Shown::Text)
         .then(|| text::fragment(&start[..start.len().min(text::SHOWN_BYTES)], size));
     let facts = meta::facts(start);

@@ -39,7 +39,7 @@ fn served(files: &[(&str, &[u8])]) -> Served {
 
 fn picture() -> (Served, String) {
     let served = served(&[("photo", PNG)]);
-    let address = format!("/file/{}/0", served.number("a/photo"));
+    let address = served.address("a/photo");
     (served, address)
 }
 
@@ -83,7 +83,7 @@ fn a_page_with_the_name_of_a_picture_is_a_download() {
     let page = b"<html><script>alert(1)</script></html>";
     let served = served(&[("photo.jpg", page), ("drawing.svg", b"<svg onload='alert(1)'/>")]);
     for name in ["photo.jpg", "drawing.svg"] {
-        let answer = served.get(&format!("/file/{}/0", served.number(&format!("a/{name}"))));
+        let answer = served.get(&served.address(&format!("a/{name}")));
         assert_eq!(answer.header("content-type"), "application/octet-stream", "{name}");
         assert!(answer.header("content-disposition").starts_with("attachment;"), "{name}");
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{name}");
@@ -126,20 +126,44 @@ fn an_address_names_files_only_by_numbers() {
     let (served, address) = picture();
     let number = served.number("a/photo");
     for (uri, expected) in [
-        (format!("/file/{number}/1"), StatusCode::OK),
-        (format!("/file/{number}/2"), StatusCode::NOT_FOUND),
-        (format!("/file/{number}/4294967295"), StatusCode::NOT_FOUND),
-        (format!("/file/{number}/-1"), StatusCode::BAD_REQUEST),
-        (format!("/file/{number}/4294967296"), StatusCode::BAD_REQUEST),
-        ("/file/-1/0".into(), StatusCode::NOT_FOUND),
-        ("/file/9223372036854775807/0".into(), StatusCode::NOT_FOUND),
-        ("/file/9223372036854775808/0".into(), StatusCode::BAD_REQUEST),
+        (served.address("b/photo"), StatusCode::OK),
+        (format!("/file/{number}/0-0"), StatusCode::CONFLICT),
+        (format!("/file/{number}/2-0"), StatusCode::NOT_FOUND),
+        (format!("/file/{number}/4294967295-0"), StatusCode::NOT_FOUND),
+        (format!("/file/{number}/0"), StatusCode::BAD_REQUEST),
+        (format!("/file/{number}/-1-0"), StatusCode::BAD_REQUEST),
+        (format!("/file/{number}/4294967296-0"), StatusCode::BAD_REQUEST),
+        ("/file/-1/0-0".into(), StatusCode::NOT_FOUND),
+        ("/file/9223372036854775807/0-0".into(), StatusCode::NOT_FOUND),
+        ("/file/9223372036854775808/0-0".into(), StatusCode::BAD_REQUEST),
         (format!("{address}/../../etc/passwd"), StatusCode::NOT_FOUND),
         ("/file/%2e%2e/%2fetc%2fpasswd".into(), StatusCode::BAD_REQUEST),
         (format!("/file/{number}/0%2f..%2fphoto"), StatusCode::BAD_REQUEST),
         (format!("{address}/"), StatusCode::NOT_FOUND),
     ] {
         assert_eq!(served.get(&uri).status, expected, "{uri}");
+    }
+}
+
+#[test]
+fn an_address_never_denotes_another_file_after_a_scan() {
+    let (served, address) = picture();
+    let copy = served.address("b/photo");
+    served.scan_again();
+    assert_eq!(served.get(&address).status, StatusCode::OK, "the file is the same");
+    fs::create_dir(served.tree.join("0")).expect("made");
+    fs::write(served.tree.join("0/photo"), PNG).expect("written");
+    fs::write(served.tree.join("b/photo"), SECRET).expect("written");
+    fs::write(served.tree.join("b/secret"), SECRET).expect("written");
+    served.scan_again();
+    assert_eq!(served.get(&served.address("0/photo")).status, StatusCode::OK);
+    for old in [&address, &copy] {
+        for uri in [old.clone(), format!("{old}/text"), format!("{old}/thumb")] {
+            let answer = served.get(&uri);
+            assert_eq!(answer.status, StatusCode::CONFLICT, "{uri}");
+            assert!(answer.text().contains("another scan"), "{uri}");
+        }
+        assert!(served.get(&format!("{old}/preview")).text().contains("Reload the page"));
     }
 }
 
@@ -180,7 +204,7 @@ fn a_file_that_is_not_the_scanned_one_is_not_sent() {
             assert_eq!(answer.status, StatusCode::CONFLICT, "{what}: {uri}");
             assert!(answer.text().contains("changed since the scan"), "{what}: {uri}");
         }
-        assert_eq!(served.get(&address.replace("/0", "/1")).status, StatusCode::OK, "the copy");
+        assert_eq!(served.get(&served.address("b/photo")).status, StatusCode::OK, "the copy");
         assert!(served.get(&format!("{address}/preview")).text().contains("No preview"), "{what}");
     }
 }
@@ -198,7 +222,7 @@ fn a_file_that_is_gone_is_not_found() {
 fn a_response_is_never_longer_than_the_file_was() {
     let bytes = vec![b'x'; 300 << 10];
     let served = served(&[("large", &bytes)]);
-    let (mut body, runtime) = served.begin(&format!("/file/{}/0", served.number("a/large")));
+    let (mut body, runtime) = served.begin(&served.address("a/large"));
     let first = piece(&mut body, &runtime).expect("a piece").expect("read");
     assert_eq!(first.len(), 256 << 10);
     fs::write(served.tree.join("a/large"), vec![b'y'; 1 << 20]).expect("written");
@@ -211,7 +235,7 @@ fn a_response_is_never_longer_than_the_file_was() {
 fn a_file_that_becomes_shorter_breaks_the_response() {
     let bytes = vec![b'x'; 300 << 10];
     let served = served(&[("large", &bytes)]);
-    let (mut body, runtime) = served.begin(&format!("/file/{}/0", served.number("a/large")));
+    let (mut body, runtime) = served.begin(&served.address("a/large"));
     piece(&mut body, &runtime).expect("a piece").expect("read");
     fs::write(served.tree.join("a/large"), "short").expect("written");
     let rest = piece(&mut body, &runtime).expect("a piece");
@@ -221,7 +245,7 @@ fn a_file_that_becomes_shorter_breaks_the_response() {
 #[test]
 fn text_is_shown_escaped() {
     let served = served(&[("page.html", b"<b>bold</b>\n\xff")]);
-    let answer = served.get(&format!("/file/{}/0/text", served.number("a/page.html")));
+    let answer = served.get(&format!("{}/text", served.address("a/page.html")));
     assert_eq!(answer.status, StatusCode::OK);
     assert!(answer.text().contains("&lt;b&gt;bold&lt;/b&gt;\n<span class=\"esc\">\\xff</span>"));
 }
@@ -239,9 +263,8 @@ fn a_preview_shows_what_the_browser_can() {
         ("data", b"\0\0\0\0"),
     ]);
     let preview = |name: &str| {
-        let number = served.number(&format!("a/{name}"));
-        let text = served.get(&format!("/file/{number}/0/preview")).text();
-        text.replace(&format!("/file/{number}/0"), "FILE")
+        let address = served.address(&format!("a/{name}"));
+        served.get(&format!("{address}/preview")).text().replace(&address, "FILE")
     };
     let has = |name: &str, part: &str| {
         let text = preview(name);
@@ -266,7 +289,7 @@ fn a_preview_shows_what_the_browser_can() {
 fn a_file_without_a_small_picture_has_no_thumbnail() {
     let served = served(&[("bomb.jpg", BOMB), ("text", b"text")]);
     for name in ["bomb.jpg", "text"] {
-        let number = served.number(&format!("a/{name}"));
-        assert_eq!(served.get(&format!("/file/{number}/0/thumb")).status, StatusCode::NOT_FOUND);
+        let address = format!("{}/thumb", served.address(&format!("a/{name}")));
+        assert_eq!(served.get(&address).status, StatusCode::NOT_FOUND);
     }
 }

@@ -7,6 +7,10 @@ use super::shown::{self, Choices};
 use crate::app::folders::Progress;
 use crate::app::folders::report::Report;
 use crate::pages::fixture::Served;
+use crate::testing::TestServer;
+
+const EMPTY: &str =
+    r#"{"format_version":1,"related":[],"summary":{"reclaimable_bytes":0,"problems":0}}"#;
 
 #[test]
 fn relations_are_shown_as_sentences() {
@@ -48,6 +52,45 @@ fn looking_at_the_page_compares_nothing() {
     assert_eq!(page.status, StatusCode::OK);
     assert!(page.text().contains("Compare the folders"));
     assert_eq!(served.get("/folders/state").text(), r#"{"state":"idle"}"#);
+}
+
+#[test]
+fn a_failure_is_shown_until_a_comparison_succeeds() {
+    let server = TestServer::new(false);
+    server.make_catalog();
+    server.put("stderr", "{\"error\":{\"code\":1,\"message\":\"the disk is on fire\"}}\n");
+    server.put("exit", "1");
+    server.run("/api/folders", "");
+    for visit in 0..2 {
+        let page = server.get("/folders");
+        assert!(page.contains("The folders were not compared: the disk is on fire"), "{visit}");
+        assert!(page.contains("Try again"), "{visit}");
+        let state = server.get("/folders/state");
+        assert_eq!(state, r#"{"state":"failed","text":"the disk is on fire"}"#);
+    }
+    server.put("stderr", "");
+    server.put("exit", "0");
+    server.put("stdout", "nonsense");
+    server.run("/api/folders", "");
+    for visit in 0..2 {
+        let page = server.get("/folders");
+        assert!(page.contains("lop has printed something else"), "{visit}: {page}");
+    }
+    server.put("stdout", EMPTY);
+    server.run("/api/folders", "");
+    assert!(server.get("/folders").contains("No folders have much in common"));
+}
+
+#[test]
+fn an_answer_that_was_dropped_from_memory_is_read_again() {
+    let server = TestServer::new(false);
+    server.make_catalog();
+    server.put("stdout", EMPTY);
+    server.run("/api/folders", "");
+    assert!(server.get("/folders").contains("No folders have much in common"));
+    server.app.drop_all();
+    assert_eq!(server.get("/folders/state"), r#"{"state":"done"}"#);
+    assert!(server.get("/folders").contains("No folders have much in common"));
 }
 
 #[test]

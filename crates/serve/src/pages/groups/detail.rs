@@ -1,11 +1,12 @@
 //! The files of one group, what happens to them, and the choices that a user has.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use maud::{Markup, html};
-use review::{Condition, Decision, Fate, Group, Member, Review, Scope, Settlement, Why};
+use review::{Choice, Condition, Decision, Fate, Group, Member, Review, Scope, Settlement, Why};
 
 use crate::layout::{name, plain_name};
+use crate::pages::file::Address;
 use crate::pages::review_parts::{RULES, choice, outcome, scope};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -34,8 +35,8 @@ pub(super) fn detail(review: &Review, at: u32) -> Markup {
                 }
             }
             (actions(review, &settlement, group.digest.is_some(), alike))
-            div.preview-place data-preview={ (group.number) "/" (shown) } {}
-            (table(&members, &settlement))
+            div.preview-place data-preview=(Address::of(&group, walk::to_u32(shown), &members[shown])) {}
+            (table(&members, &settlement, deciding(review, &settlement)))
         }
     }
 }
@@ -73,12 +74,15 @@ fn actions(review: &Review, settlement: &Settlement, has_digest: bool, alike: u6
     let decision = deciding(review, settlement);
     html! {
         div.bar {
-            label.hidden-label for="rule" { "Keep by rule" }
-            select #rule disabled[!has_digest] {
-                option value="" { "Keep by rule…" }
-                @for (rule, meaning) in RULES.iter().filter(|(rule, _)| !rule.ends_with(':')) {
-                    option value=(rule) { (rule) ": " (meaning) }
+            form.inline {
+                label.hidden-label for="rule" { "Keep by rule" }
+                select #rule name="rule" required data-act="choose-rule" disabled[!has_digest] {
+                    option value="" { "Keep by rule…" }
+                    @for (rule, meaning) in RULES.iter().filter(|(rule, _)| !rule.ends_with(':')) {
+                        option value=(rule) { (rule) ": " (meaning) }
+                    }
                 }
+                button type="submit" data-act="rule" disabled[!has_digest] { "Keep by this rule" }
             }
             button type="button" data-act="leave" disabled[!has_digest] aria-keyshortcuts="x" {
                 "Leave these" kbd { "x" }
@@ -101,15 +105,16 @@ fn actions(review: &Review, settlement: &Settlement, has_digest: bool, alike: u6
     }
 }
 
-fn table(members: &[Member], settlement: &Settlement) -> Markup {
-    let names = names(members);
+fn table(members: &[Member], settlement: &Settlement, decision: Option<&Decision>) -> Markup {
+    let (names, seen) = (names(members), seen(decision));
+    let is_new = |member: &Member| seen.as_ref().is_some_and(|seen| !seen.contains(&*member.path));
     let hidden = members.len().saturating_sub(MOST_FILES);
     html! {
         table.files aria-label="Files of this group" {
             thead.hidden-label { tr { th scope="col" { "Choice" } th scope="col" { "File" } } }
             tbody {
                 @for (ordinal, member) in members.iter().take(MOST_FILES).enumerate() {
-                    (file(ordinal, member, fate(settlement, ordinal), names[&key(ordinal, member)]))
+                    (file(ordinal, member, fate(settlement, ordinal), names[&key(ordinal, member)], is_new(member)))
                 }
             }
         }
@@ -127,7 +132,23 @@ fn fate(settlement: &Settlement, ordinal: usize) -> Option<&Fate> {
     }
 }
 
-fn file(ordinal: usize, member: &Member, fate: Option<&Fate>, names: usize) -> Markup {
+/// Returns the paths that were in the group when the user chose files.
+fn seen(decision: Option<&Decision>) -> Option<HashSet<&[u8]>> {
+    match &decision?.choice {
+        Choice::Files { keep, others } => {
+            Some(keep.iter().chain(others).map(|path| &**path).collect())
+        }
+        _ => None,
+    }
+}
+
+fn file(
+    ordinal: usize,
+    member: &Member,
+    fate: Option<&Fate>,
+    names: usize,
+    is_new: bool,
+) -> Markup {
     let label = plain_name(&member.path);
     let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
     html! {
@@ -145,6 +166,7 @@ fn file(ordinal: usize, member: &Member, fate: Option<&Fate>, names: usize) -> M
                 b { (name(member.name())) } span.where { (name(member.dir())) }
                 ul.facts {
                     @if let Some(Fate::Keep(why)) = fate { li.keep { (name(reason_of(why).as_bytes())) } }
+                    @if is_new { li.warn { "found after the decision" } }
                     li { (time(member.mtime_ns.div_euclid(1_000_000))) }
                     li data-owner=(ordinal) {}
                     li data-names=(ordinal) data-count=(names) { @if names > 1 { (count(names as u64)) " names" } }

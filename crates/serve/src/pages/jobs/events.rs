@@ -65,7 +65,8 @@ impl Open {
         }
         let generation = *self.changes.borrow_and_update();
         let jobs = self.app.jobs.list();
-        let running: Vec<Value> = jobs.iter().filter(|job| is_running(job)).map(brief).collect();
+        let running = jobs.iter().filter(|job| job.is_running());
+        let running: Vec<Value> = running.map(|job| brief(job)).collect();
         self.is_over = running.is_empty();
         let event = Event::default().id(generation.to_string());
         let event = if self.next.is_none() { event.retry(RETRY) } else { event };
@@ -73,11 +74,6 @@ impl Open {
         let event = if self.is_over { event.event("end") } else { event };
         event.json_data(json!({ "jobs": running })).ok()
     }
-}
-
-/// Returns whether a job runs.
-pub(super) fn is_running(job: &Job) -> bool {
-    job.ended_ms.is_none()
 }
 
 /// Returns what the progress bar shows.

@@ -7,9 +7,9 @@ use maud::{Markup, html};
 
 use crate::app::App;
 use crate::app::plan_lines::PlanLines;
-use crate::app::plans::Known;
+use crate::app::plans::FORM;
 use crate::error::PageError;
-use crate::jobs::{Action, Job, JobKind};
+use crate::jobs::{Action, Job};
 use crate::layout::{path_name, plain_name};
 use crate::pages::jobs::messages;
 use crate::quantity::{count, counted, files, size, time};
@@ -27,18 +27,17 @@ const MANY: u32 = 100;
 /// Fails if the plan cannot be read.
 pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
     let lines = app.plans.lines(job.id, &app.jobs)?;
-    let known = app.plans.get(job.id);
-    let action = known.as_ref().map_or(Action::Quarantine, |known| known.action);
+    let action = app.plans.get(job.id).map_or(Action::Quarantine, |known| known.action);
     let run = app.plans.run_of(job.id, &app.jobs);
-    let stale = is_stale(app, job, known.as_ref())?;
+    let outdated = app.plans.check_current(job.id, || app.plan_basis());
     Ok(html! {
         section aria-labelledby="plan-title" {
             h2 #plan-title { (what(action, lines.len())) }
             p.dim { "Made " (time(job.started_ms)) "." @if run.is_none() { " Nothing was changed yet." } }
             @if let Some(run) = run {
                 .note { p { "This plan was applied as " a href=(format!("/runs/{run}")) { "run " (run) } "." } }
-            } @else if let Some(why) = stale {
-                .note.warning { p { (why) " Make the plan again to take that into account." } }
+            } @else if let Err(why) = &outdated {
+                .note.warning { p { (why.text()) ". " a href=(FORM) { (why.advice()) } } }
             }
             (cards(job, action, &lines))
             (left_out(job))
@@ -48,28 +47,11 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
                     p { "Nothing would be done. Decide more groups, or look above for what was left out." }
                 }
             } @else {
-                (apply_bar(job, action, &lines, blocked(app, job, run.is_some())?))
+                (apply_bar(job, action, &lines, blocked(app, run.is_some(), outdated.is_err())))
                 (list(job, &lines))
             }
         }
     })
-}
-
-/// Returns the reason why a plan may not be what the user wants any more.
-fn is_stale(
-    app: &App,
-    job: &Job,
-    known: Option<&Known>,
-) -> Result<Option<&'static str>, PageError> {
-    if let Some(known) = known
-        && app.decisions_now()?.1 != known.decisions
-    {
-        return Ok(Some("Decisions were made or withdrawn after this plan."));
-    }
-    let jobs = app.jobs.list();
-    let mut later = jobs.iter().filter(|other| other.started_ms >= job.started_ms);
-    let is_later = later.any(|other| other.kind.changes() && other.kind != JobKind::Purge);
-    Ok(is_later.then_some("A scan or a run changed the catalog after this plan."))
 }
 
 fn what(action: Action, number: u32) -> String {
@@ -125,17 +107,16 @@ fn left_out(job: &Job) -> Markup {
 }
 
 /// Returns the reason why a plan cannot be applied.
-fn blocked(app: &App, job: &Job, is_applied: bool) -> Result<Option<&'static str>, PageError> {
+fn blocked(app: &App, is_applied: bool, is_outdated: bool) -> Option<&'static str> {
     if !app.allows_actions() {
-        return Ok(Some(
+        return Some(
             "This server is read-only. Start it with --allow-actions, or save the plan and apply it with: lop dedupe --plan FILE --apply",
-        ));
+        );
     }
     if is_applied {
-        return Ok(Some("This plan was applied already. Make a new one for what is left."));
+        return Some("This plan was applied already. Make a new one for what is left.");
     }
-    let is_old = app.plans.check_decisions(job.id, app.decisions_now()?.1).is_err();
-    Ok(is_old.then_some("The decisions are not those of this plan. Make the plan again."))
+    is_outdated.then_some("This plan is outdated.")
 }
 
 fn apply_bar(job: &Job, action: Action, lines: &PlanLines, reason: Option<&'static str>) -> Markup {
