@@ -75,6 +75,11 @@ impl PageError {
         PageError { status: StatusCode::FORBIDDEN, text: text.into(), advice }
     }
 
+    /// The server cannot do this now.
+    pub(crate) fn unavailable(text: impl Into<String>, advice: &'static str) -> PageError {
+        PageError { status: StatusCode::SERVICE_UNAVAILABLE, text: text.into(), advice }
+    }
+
     /// The server failed.
     pub(crate) fn failed(error: &dyn std::error::Error) -> PageError {
         let (mut text, mut cause) = (error.to_string(), error.source());

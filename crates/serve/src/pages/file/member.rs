@@ -5,6 +5,7 @@
 //! could show a file that the scan never saw.
 
 use std::io;
+use std::sync::Arc;
 
 use fsops::{File, Stat};
 use walk::{PathOpener, split_path};
@@ -18,8 +19,9 @@ const ELOOP: i32 = 40;
 
 /// A file as the catalog remembers it.
 #[derive(Debug)]
-struct Member {
+pub(super) struct Member {
     path: Vec<u8>,
+    device: u64,
     inode: u64,
     size: u64,
     mtime_ns: i64,
@@ -36,14 +38,12 @@ pub(super) struct Opened {
 }
 
 impl Opened {
-    /// Opens file `ordinal` of the group with content `number`.
+    /// Opens a file.
     ///
     /// # Errors
     ///
-    /// Fails if the group does not have this file, if the file is gone or cannot be opened, or if it
-    /// has changed since the scan.
-    pub(super) fn open(app: &App, number: i64, ordinal: u32) -> Result<Opened, PageError> {
-        let member = find(app, number, ordinal)?;
+    /// Fails if the file is gone or cannot be opened, or if it has changed since the scan.
+    fn open(member: Member) -> Result<Opened, PageError> {
         let file = open_regular(&member.path).map_err(|error| explain(&error))?;
         let stat = file.stat().map_err(|error| explain(&error))?;
         let is_same = (stat.inode, stat.size, stat.mtime_ns())
@@ -81,6 +81,23 @@ impl Opened {
     }
 }
 
+/// Calls `work` with file `ordinal` of the group with content `number`, on a thread that may wait for the
+/// disk of the file.
+///
+/// # Errors
+///
+/// Fails if the group does not have this file, if the file is gone or cannot be opened, if it has changed
+/// since the scan, if its disk does not answer, or if `work` fails.
+pub(super) async fn with_file<T: Send + 'static>(
+    app: &Arc<App>,
+    number: i64,
+    ordinal: u32,
+    work: impl FnOnce(Opened) -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
+    let member = app.blocking(move |app| find(app, number, ordinal)).await?;
+    app.on_disk(member.device, move || work(Opened::open(member)?)).await
+}
+
 /// Finds file `ordinal` of a group, in the order in which the pages list the files.
 fn find(app: &App, number: i64, ordinal: u32) -> Result<Member, PageError> {
     let missing = || {
@@ -92,7 +109,8 @@ fn find(app: &App, number: i64, ordinal: u32) -> Result<Member, PageError> {
         let at = index.at(number).ok_or_else(missing)?;
         let member = index.members(at).into_iter().nth(ordinal as usize).ok_or_else(missing)?;
         let size = index.group(at).size;
-        Ok(Member { path: member.path, inode: member.inode, size, mtime_ns: member.mtime_ns })
+        let review::Member { path, device, inode, mtime_ns, .. } = member;
+        Ok(Member { path, device, inode, size, mtime_ns })
     })
 }
 

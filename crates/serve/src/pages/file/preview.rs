@@ -7,24 +7,22 @@ use super::meta::{self, Facts};
 use super::size::Pixels;
 use super::text;
 use super::types::Shown;
-use crate::app::App;
 use crate::error::PageError;
 use crate::layout::{name, plain_name};
 use crate::quantity;
 
-/// Returns the part of a page that shows file `ordinal` of the group with content `number`. If the file
-/// cannot be opened, the part says why. Reads the start of the file, so call it where that may take
-/// time.
-pub(crate) fn preview(app: &App, number: i64, ordinal: u32) -> Markup {
-    let shown = Opened::open(app, number, ordinal).and_then(|file| show(&file, number, ordinal));
-    shown.unwrap_or_else(|error| unavailable(&error))
-}
-
-fn unavailable(error: &PageError) -> Markup {
+/// Returns the part of a page that says why a file cannot be opened.
+pub(super) fn unavailable(error: &PageError) -> Markup {
     html! { div.preview-box { p.note.warning { "No preview: " (error.text()) ". " (error.advice()) } } }
 }
 
-fn show(file: &Opened, number: i64, ordinal: u32) -> Result<Markup, PageError> {
+/// Returns the part of a page that shows file `ordinal` of the group with content `number`. Reads the start
+/// of the file.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read.
+pub(super) fn show(file: &Opened, number: i64, ordinal: u32) -> Result<Markup, PageError> {
     let start = file.start(meta::READ_BYTES)?;
     let size = file.stat.size;
     let pixels = Pixels::of(file.kind, &start);
