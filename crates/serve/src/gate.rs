@@ -98,6 +98,11 @@ impl Gate {
         let headers = request.headers();
         let host = one(headers, &HOST).filter(|host| self.hosts.contain(host));
         let host = host.ok_or(Refused::Host)?;
+        // A request to a proxy has the address of the server in its first line.
+        let named = request.uri().authority();
+        if named.is_some_and(|named| !named.as_str().eq_ignore_ascii_case(host)) {
+            return Err(Refused::Host);
+        }
         if let Some(token) = query_token(request) {
             return Err(if self.token.is(&token) && *request.method() == Method::GET {
                 Refused::Redirect(path_without_token(request))
