@@ -80,6 +80,8 @@ impl Disks {
 
     fn of(&self, disk: u64) -> Arc<Threads> {
         let mut disks = self.disks.lock().unwrap_or_else(PoisonError::into_inner);
+        // Only disks with work need an entry.
+        disks.retain(|_, threads| Arc::strong_count(threads) > 1);
         Arc::clone(disks.entry(disk).or_insert_with(|| Arc::new(Threads::new(THREADS_PER_DISK))))
     }
 }

@@ -2,6 +2,7 @@
 //! rules are written down here once more, without the code of the gate.
 
 mod routes;
+mod table;
 
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Method, Request, StatusCode};
@@ -9,7 +10,8 @@ use futures_util::future::join_all;
 use testkit::{Compare, Snapshot, TreeBuilder, assert_same};
 use tower::ServiceExt;
 
-use self::routes::{ROUTES, Route};
+use self::routes::Route;
+use self::table::ROUTES;
 use super::fixture::Served;
 
 const OWN: &str = "http://127.0.0.1:8080";

@@ -1,69 +1,13 @@
-//! All routes of the server, with an example of each. A test compares the table with the source.
+//! An example of each route, and the routes that the source of the server has.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use axum::http::Method;
 
+use super::table::ROUTES;
 use crate::assets;
 use crate::pages::fixture::Served;
-
-/// Method, pattern, query or body of an example, and whether the example changes something.
-pub(super) const ROUTES: [(&str, &str, &str, bool); 47] = [
-    ("GET", "/", "", false),
-    ("GET", "/assets/{version}/{name}", "", false),
-    ("GET", "/groups", "filter=private", false),
-    ("GET", "/groups/view", "filter=private&sort=size", false),
-    ("GET", "/groups/rows", "view=1&from=0&n=9", false),
-    ("GET", "/groups/detail", "id=NUMBER&revision=1", false),
-    ("GET", "/groups/live", "id=NUMBER&revision=1", false),
-    ("GET", "/review/preview", "revision=1&view=1&rules=newest", false),
-    ("GET", "/review/decisions", "", false),
-    ("GET", "/same-folders", "", false),
-    ("GET", "/same-folders/view", "", false),
-    ("GET", "/same-folders/rows", "view=1&from=0&n=9", false),
-    ("GET", "/same-folders/detail", "set=0&revision=1", false),
-    ("GET", "/file/{number}/{ordinal}", "", false),
-    ("GET", "/file/{number}/{ordinal}/text", "", false),
-    ("GET", "/file/{number}/{ordinal}/thumb", "", false),
-    ("GET", "/file/{number}/{ordinal}/preview", "", false),
-    ("GET", "/folders", "", false),
-    ("GET", "/folders/state", "", false),
-    ("GET", "/space", "", false),
-    ("GET", "/space/children", "dir=0", false),
-    ("GET", "/space/map", "dir=0", false),
-    ("GET", "/plan", "", false),
-    ("GET", "/plan/{job}/lines", "from=0&count=9", false),
-    ("GET", "/plan/{job}/count", "", false),
-    ("GET", "/plan/{job}/plan.jsonl", "", false),
-    ("GET", "/plan/{job}/plan.csv", "", false),
-    ("GET", "/plan/{job}/plan.sh", "", false),
-    ("GET", "/runs", "", false),
-    ("GET", "/runs/{run}", "", false),
-    ("GET", "/runs/{run}/undo", "", false),
-    ("GET", "/runs/{run}/files.csv", "", false),
-    ("GET", "/quarantine", "", false),
-    ("GET", "/quarantine/purge", "days=0", false),
-    ("GET", "/events", "", false),
-    ("GET", "/api/jobs", "", false),
-    ("GET", "/api/jobs/{id}", "", false),
-    (
-        "POST",
-        "/api/decide",
-        r#"{"scope":{"filter":"private"},"choice":{"leave":true},"revision":1}"#,
-        true,
-    ),
-    ("POST", "/api/withdraw", r#"{"all":true,"revision":1}"#, true),
-    ("POST", "/api/scan", r#"{"path":"/"}"#, true),
-    ("POST", "/api/folders", "{}", true),
-    ("POST", "/api/plan", r#"{"action":"quarantine"}"#, true),
-    // There is neither a plan nor a running job.
-    ("POST", "/api/apply", r#"{"plan":99}"#, false),
-    ("POST", "/api/jobs/{id}/cancel", "{}", false),
-    ("POST", "/api/undo", r#"{"run":1}"#, true),
-    ("POST", "/api/restore", "{}", true),
-    ("POST", "/api/purge", r#"{"days":0}"#, true),
-];
 
 /// A route with an example.
 pub(super) struct Route {
