@@ -1,5 +1,6 @@
 //! State that all handlers share: the options, the jobs, and a helper for slow work.
 
+pub(crate) mod disks;
 mod door;
 pub(crate) mod folders;
 pub(crate) mod listings;
@@ -17,6 +18,7 @@ use std::time::Duration;
 use catalog::{Catalog, Decider};
 use review::Review;
 
+use self::disks::{ANSWER_TIMEOUT, Disks};
 use self::door::CatalogDoor;
 use self::folders::{Folders, Progress};
 use self::plans::{Basis, Plans};
@@ -43,6 +45,8 @@ pub(crate) struct App {
     pub(crate) plans: Plans,
     /// The open streams of events.
     pub(crate) streams: Streams,
+    /// The threads that work on files.
+    pub(crate) disks: Arc<Disks>,
     /// The summary of the catalog, until the catalog changes.
     summaries: Summaries,
     door: CatalogDoor,
@@ -64,6 +68,7 @@ impl App {
             jobs,
             plans,
             streams,
+            disks: Arc::new(Disks::new()),
             summaries: Summaries::default(),
             door,
             reviews: Reviews::new(),
@@ -255,7 +260,8 @@ impl App {
         self.options.allow_actions
     }
 
-    /// Runs slow work, such as queries and reading files, on another thread.
+    /// Runs slow work, such as queries, on another thread. The work must not touch files of the user, which
+    /// may be on a disk that does not answer: that is for [`App::on_disk`].
     ///
     /// # Errors
     ///
@@ -273,6 +279,19 @@ impl App {
             Ok(done) => done,
             Err(panic) => std::panic::resume_unwind(panic.into_panic()),
         }
+    }
+
+    /// Runs work on files of the user on another thread. For `disk` see [`Disks::run`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the disk does not answer or `work` fails.
+    pub(crate) async fn on_disk<T: Send + 'static>(
+        &self,
+        disk: u64,
+        work: impl FnOnce() -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
+        self.disks.run(disk, ANSWER_TIMEOUT, work).await?
     }
 
     /// Ends running jobs when the server stops.

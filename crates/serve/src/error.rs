@@ -81,6 +81,11 @@ impl PageError {
         PageError::new(StatusCode::FORBIDDEN, text, advice)
     }
 
+    /// The server cannot do this now.
+    pub(crate) fn unavailable(text: impl Into<String>, advice: &'static str) -> PageError {
+        PageError::new(StatusCode::SERVICE_UNAVAILABLE, text, advice)
+    }
+
     /// The server failed.
     pub(crate) fn failed(error: &dyn std::error::Error) -> PageError {
         let (mut text, mut cause) = (error.to_string(), error.source());

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, HeaderName, HeaderValue, LOCATION,
-    ORIGIN, SET_COOKIE,
+    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, COOKIE, HOST, HeaderName, HeaderValue,
+    LOCATION, ORIGIN, SET_COOKIE, TRANSFER_ENCODING,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
@@ -98,6 +98,11 @@ impl Gate {
         let headers = request.headers();
         let host = one(headers, &HOST).filter(|host| self.hosts.contain(host));
         let host = host.ok_or(Refused::Host)?;
+        // A request to a proxy has the address of the server in its first line.
+        let named = request.uri().authority();
+        if named.is_some_and(|named| !named.as_str().eq_ignore_ascii_case(host)) {
+            return Err(Refused::Host);
+        }
         if let Some(token) = query_token(request) {
             return Err(if self.token.is(&token) && *request.method() == Method::GET {
                 Refused::Redirect(path_without_token(request))
@@ -181,11 +186,17 @@ enum Refused {
 
 /// Passes a request on if the gate admits it. Adds the security headers to every response.
 pub(crate) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    // The request may also have a length. A proxy that goes by the length takes the rest for a body, so no
+    // other request may follow on this connection (RFC 9112, 6.1).
+    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
     let mut response = match gate.admits(&request) {
         Ok(()) => handle(request, next).await,
         Err(refused) => refuse(&gate, refused).await,
     };
     let headers = response.headers_mut();
+    if is_last {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     for (name, value) in HEADERS {
         let is_own_policy = name == CACHE_CONTROL.as_str() || name == "content-security-policy";
         if !(is_own_policy && headers.contains_key(name)) {

@@ -9,6 +9,8 @@ mod folders;
 mod groups;
 mod groups_link;
 mod jobs;
+#[cfg(test)]
+mod matrix;
 mod plan;
 mod quarantine;
 mod review_parts;

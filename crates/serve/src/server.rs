@@ -21,6 +21,7 @@ use tokio::sync::{Notify, Semaphore};
 use tokio_rustls::TlsAcceptor;
 
 use crate::app::App;
+use crate::app::disks::FILE_THREADS;
 use crate::compress::compress;
 use crate::error::Error;
 use crate::gate::{Gate, Hosts, Secret, pass};
@@ -43,9 +44,8 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 /// Maximum size of the head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 
-/// Maximum number of threads for slow work: one for the page that is looked at, others for files that
-/// are read from slow disks.
-const BLOCKING_THREADS: usize = 8;
+/// Maximum number of threads for slow work: for queries of pages, and for files, whose disks may not answer.
+const BLOCKING_THREADS: usize = 8 + FILE_THREADS;
 
 /// Delay before the next connection is accepted after one could not be.
 const ACCEPT_DELAY: Duration = Duration::from_millis(50);

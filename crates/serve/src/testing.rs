@@ -21,7 +21,7 @@ use crate::server::router;
 
 /// A script in place of lop. It is part of the source tree because a program that is open for writing, here
 /// or in a child, cannot be started.
-const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testing/lop.sh");
+pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testing/lop.sh");
 
 /// The tables of a catalog.
 const SCHEMA: [&str; 3] = [

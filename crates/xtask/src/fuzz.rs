@@ -11,7 +11,7 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-cov
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1 --cfg fuzzing";
 
-const TARGETS: [&str; 8] = [
+const TARGETS: [&str; 9] = [
     "messages",
     "sender",
     "receiver",
@@ -20,6 +20,7 @@ const TARGETS: [&str; 8] = [
     "rules_cleanerml",
     "rules_tmpfiles",
     "filter",
+    "pages",
 ];
 
 /// The largest conversation in bytes, and the limits of one run in seconds and MiB.

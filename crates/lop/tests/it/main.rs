@@ -62,6 +62,7 @@ mod roots;
 mod selection;
 mod serve_pages;
 mod serving;
+mod serving_limits;
 mod skipped_stays;
 mod space;
 mod status;

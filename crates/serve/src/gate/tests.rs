@@ -97,6 +97,21 @@ fn a_header_that_occurs_twice_proves_nothing() {
 }
 
 #[test]
+fn a_request_that_names_two_hosts_is_refused() {
+    let gate = gate();
+    let admits = |uri: &str| {
+        let request = change(&gate).uri(uri).body(Body::empty()).expect("request");
+        gate.admits(&request)
+    };
+    assert_eq!(admits("http://127.0.0.1:8080/api/decide"), Ok(()));
+    for other in
+        ["http://evil.example/api/decide", "http://localhost:8080/", "http://a@127.0.0.1:8080/"]
+    {
+        assert_eq!(admits(other), Err(Refused::Host), "{other}");
+    }
+}
+
+#[test]
 fn the_token_is_exchanged_for_a_cookie_once() {
     let gate = gate();
     let get = |uri: &str| {

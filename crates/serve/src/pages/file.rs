@@ -31,8 +31,7 @@ use maud::Markup;
 pub(super) use self::address::Address;
 use self::body::FileBody;
 use self::conditions::{Part, part};
-use self::member::Opened;
-use self::preview::preview;
+use self::member::{Opened, with_file};
 use self::types::Type;
 use crate::app::App;
 use crate::error::PageError;
@@ -59,12 +58,13 @@ async fn send(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response<Body>, PageError> {
-    let opened = app.blocking(move |app| Opened::open(app, address)).await?;
+    let opened = with_file(&app, address, Ok).await?;
     let is_download = query.is_some() || !opened.kind.is_shown(opened.stat.size);
-    respond(opened, is_download, &headers)
+    respond(&app, opened, is_download, &headers)
 }
 
 fn respond(
+    app: &App,
     opened: Opened,
     is_download: bool,
     headers: &HeaderMap,
@@ -77,23 +77,26 @@ fn respond(
         .header(CACHE_CONTROL, CACHE)
         .header(CONTENT_SECURITY_POLICY, POLICY)
         .header(ACCEPT_RANGES, "bytes");
+    let name = disposition::header(is_download, opened.name());
+    let (file, device) = (opened.file, opened.stat.device);
+    let body = |from, to| FileBody::new(file, device, Arc::clone(&app.disks), from, to);
     let response = match part(headers, &tag, size) {
-        Part::NotModified => response.status(StatusCode::NOT_MODIFIED).body(Body::empty()),
+        Part::NotModified => response.status(StatusCode::NOT_MODIFIED).body(Body::new(body(0, 0))),
         Part::Unsatisfiable => response
             .status(StatusCode::RANGE_NOT_SATISFIABLE)
             .header(CONTENT_RANGE, format!("bytes */{size}"))
-            .body(Body::empty()),
+            .body(Body::new(body(0, 0))),
         Part::Bytes { from, to, is_whole } => {
             let mut response = response
                 .header(CONTENT_TYPE, media_type)
                 .header(CONTENT_LENGTH, to - from)
-                .header(CONTENT_DISPOSITION, disposition::header(is_download, opened.name()));
+                .header(CONTENT_DISPOSITION, name);
             if !is_whole {
                 let range = format!("bytes {from}-{}/{size}", to - 1);
                 response =
                     response.status(StatusCode::PARTIAL_CONTENT).header(CONTENT_RANGE, range);
             }
-            response.body(Body::new(FileBody::new(opened.file, from, to)))
+            response.body(Body::new(body(from, to)))
         }
     };
     response.map_err(|error| PageError::failed(&error))
@@ -104,8 +107,7 @@ async fn show_text(
     State(app): State<Arc<App>>,
     Path(address): Path<Address>,
 ) -> Result<Markup, PageError> {
-    app.blocking(move |app| {
-        let opened = Opened::open(app, address)?;
+    with_file(&app, address, |opened| {
         let start = opened.start(text::SHOWN_BYTES)?;
         Ok(text::fragment(&start, opened.stat.size))
     })
@@ -117,13 +119,11 @@ async fn send_thumbnail(
     State(app): State<Arc<App>>,
     Path(address): Path<Address>,
 ) -> Result<Response<Body>, PageError> {
-    let thumbnail = app
-        .blocking(move |app| {
-            let start = Opened::open(app, address)?.start(meta::READ_BYTES)?;
-            let found = meta::thumbnail(start);
-            found.ok_or_else(|| PageError::not_found("This file contains no small picture"))
-        })
-        .await?;
+    let thumbnail = with_file(&app, address, |opened| {
+        let found = meta::thumbnail(opened.start(meta::READ_BYTES)?);
+        found.ok_or_else(|| PageError::not_found("This file contains no small picture"))
+    });
+    let thumbnail = thumbnail.await?;
     let mut response = Response::new(Body::from(thumbnail));
     for (name, value) in [
         (CONTENT_TYPE, Type::Jpeg.media_type()),
@@ -135,12 +135,13 @@ async fn send_thumbnail(
     Ok(response)
 }
 
-/// Answers with the part of a page that shows a file.
+/// Answers with the part of a page that shows a file. If the file cannot be opened, the part says why.
 async fn show_preview(
     State(app): State<Arc<App>>,
     Path(address): Path<Address>,
-) -> Result<Markup, PageError> {
-    app.blocking(move |app| Ok(preview(app, address))).await
+) -> Markup {
+    let shown = with_file(&app, address, move |file| preview::show(&file, address)).await;
+    shown.unwrap_or_else(|error| preview::unavailable(&error))
 }
 
 #[cfg(test)]

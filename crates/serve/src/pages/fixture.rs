@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -18,16 +19,17 @@ use crate::options::Options;
 use crate::pages::file::Address;
 use crate::pages::scan::scan;
 use crate::server::router;
+use crate::testing::PROGRAM;
 
 /// A tree behind a server.
 pub(crate) struct Served {
     pub(crate) tree: TempTree,
     /// The directory of the catalog.
-    _state: TempTree,
+    pub(crate) state: TempTree,
     catalog: PathBuf,
-    gate: Arc<Gate>,
-    app: Arc<App>,
-    router: Router,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) app: Arc<App>,
+    pub(crate) router: Router,
 }
 
 /// An answer of the server.
@@ -61,7 +63,7 @@ impl Served {
             allow_actions: true,
             token_file: None,
             certificate: None,
-            program: "/nonexistent/lop".into(),
+            program: PROGRAM.into(),
         };
         let token = Secret::random().expect("random");
         let gate =
@@ -69,7 +71,7 @@ impl Served {
         let gate = Arc::new(gate);
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         let router = router(Arc::clone(&gate), Arc::clone(&app));
-        Served { tree, _state: state, catalog, router, gate, app }
+        Served { tree, state, catalog, router, gate, app }
     }
 
     /// Scans the tree again.
@@ -125,6 +127,18 @@ impl Served {
             let body = to_bytes(body, usize::MAX).await.unwrap_or_default().to_vec();
             Answer { status: head.status, headers: head.headers, body }
         })
+    }
+
+    /// Runs requests on a runtime.
+    pub(crate) fn run<T>(&self, requests: impl Future<Output = T>) -> T {
+        run(requests)
+    }
+
+    /// Waits until no job runs.
+    pub(crate) fn wait_for_jobs(&self) {
+        for job in self.app.jobs.list() {
+            self.app.jobs.wait(job.id, Duration::from_secs(60)).expect("known");
+        }
     }
 
     /// Returns the response, of which no byte has been read, and the runtime that it needs.

@@ -188,17 +188,18 @@ async fn detail(
 }
 
 async fn live(State(app): State<Arc<App>>, Query(chosen): Query<Chosen>) -> Response {
-    let found = app.blocking(move |app| {
-        // The files may be on a slow disk, so they are examined without the lock on the groups.
-        let remembered = app.review(|loaded| {
+    let remembered = app.blocking(move |app| {
+        app.review(|loaded| {
             loaded.check(chosen.revision)?;
             let index = loaded.review.index();
             let at = index.at(chosen.id).ok_or_else(no_group)?;
             Ok((index.group(at).size, index.members(at)))
-        })?;
-        Ok(live::check(remembered.0, &remembered.1))
+        })
     });
-    answer(found.await)
+    match remembered.await {
+        Ok((size, members)) => answer(Ok(live::check(&app.disks, size, members).await)),
+        Err(error) => answer(Err(error)),
+    }
 }
 
 pub(in crate::pages) use self::rows::MOST_ROWS;

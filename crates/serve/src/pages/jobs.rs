@@ -81,42 +81,41 @@ struct ScanRequest {
 
 async fn scan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let request: ScanRequest = read(&body)?;
-    let job = app.blocking(move |app| start(app, JobSpec::Scan { paths: request.paths(app)? }));
-    Ok(started(job.await?))
-}
-
-impl ScanRequest {
-    /// Returns the folders, if each of them is a folder or was one at an earlier scan.
-    fn paths(self, app: &App) -> Result<Vec<PathBuf>, PageError> {
-        let known = if self.roots.is_empty() { Vec::new() } else { app.summary()?.root_paths() };
-        let mut paths = Vec::new();
-        for root in &self.roots {
-            let path = known.iter().find(|path| hex(path) == *root);
-            let path = path.ok_or_else(|| {
-                PageError::conflict(
-                    "One of the folders is no longer in the catalog",
-                    "Reload the page.",
-                )
-            })?;
-            paths.push(PathBuf::from(std::ffi::OsString::from_vec(path.clone())));
-        }
-        let typed = self.path.trim();
-        if !typed.is_empty() {
-            paths.push(folder(typed)?);
-        }
+    let typed = request.path.trim().to_owned();
+    let typed = if typed.is_empty() { None } else { Some(app.on_disk(0, || folder(typed)).await?) };
+    let job = app.blocking(move |app| {
+        let mut paths = known(app, &request.roots)?;
+        paths.extend(typed);
         if paths.is_empty() {
             return Err(PageError::bad_request("Choose a folder to scan"));
         }
-        Ok(paths)
-    }
+        start(app, JobSpec::Scan { paths })
+    });
+    Ok(started(job.await?))
+}
+
+/// Returns the folders with these keys, if all of them were scanned before.
+fn known(app: &App, keys: &[String]) -> Result<Vec<PathBuf>, PageError> {
+    let known = if keys.is_empty() { Vec::new() } else { app.summary()?.root_paths() };
+    let path = |key: &String| {
+        let path = known.iter().find(|path| hex(path) == *key);
+        let path = path.ok_or_else(|| {
+            PageError::conflict(
+                "One of the folders is no longer in the catalog",
+                "Reload the page.",
+            )
+        })?;
+        Ok(PathBuf::from(std::ffi::OsString::from_vec(path.clone())))
+    };
+    keys.iter().map(path).collect()
 }
 
 /// Returns the folder that the user typed.
-fn folder(typed: &str) -> Result<PathBuf, PageError> {
+fn folder(typed: String) -> Result<PathBuf, PageError> {
     if !typed.starts_with('/') {
         return Err(PageError::bad_request("Type the whole path of the folder, beginning with /"));
     }
-    match std::fs::metadata(typed) {
+    match std::fs::metadata(&typed) {
         Ok(meta) if meta.is_dir() => Ok(PathBuf::from(typed)),
         Ok(_) => Err(PageError::bad_request("This path is not a folder")),
         Err(e) => Err(PageError::bad_request(format!("The folder cannot be opened: {e}"))),

@@ -13,6 +13,7 @@ use axum::routing::get;
 use catalog::{ScannedRoot, VolumeSummary};
 use maud::{Markup, html};
 
+use self::disks::DiskState;
 use crate::app::App;
 use crate::app::summaries::Summary;
 use crate::error::PageError;
@@ -26,7 +27,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, PageError> {
-    let content = app.blocking(|app| Ok(content(app))).await?;
+    let content = content(&app).await?;
     let main = html! {
         .narrow data-module="start" {
             (outcome(&app, &done))
@@ -37,24 +38,25 @@ async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, 
     Ok(page(&app, "Start", "/", &main))
 }
 
-fn content(app: &App) -> Markup {
-    if !app.catalog_path().exists() {
-        return first_page(app);
-    }
-    let (summary, decisions) = match app.summary().and_then(|all| Ok((all, app.decisions_now()?.0)))
-    {
-        Ok(all) => all,
-        Err(error) => return unusable(&error),
+async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
+    let read = |app: &App| {
+        let has_catalog = app.catalog_path().exists();
+        Ok(has_catalog.then(|| app.summary().and_then(|all| Ok((all, app.decisions_now()?.0)))))
     };
-    let offline = disks::offline(&summary.overview.volumes);
-    html! {
+    let (summary, decisions) = match app.blocking(read).await? {
+        None => return Ok(first_page(app)),
+        Some(Err(error)) => return Ok(unusable(&error)),
+        Some(Ok(all)) => all,
+    };
+    let states = disks::states(&app.disks, &summary.overview.volumes).await;
+    Ok(html! {
         h1 { "What is stored twice" }
         (cards(&summary, decisions))
         (steps(app, &summary, decisions))
         (scan_form(&summary.overview.roots))
-        (disk_table(&summary.overview.volumes, &offline))
+        (disk_table(&summary.overview.volumes, &states))
         (catalog_line(app, &summary))
-    }
+    })
 }
 
 /// The page before the first scan.
@@ -196,8 +198,9 @@ fn root_row(root: &ScannedRoot) -> Markup {
     }
 }
 
-fn disk_table(disks: &[VolumeSummary], offline: &[bool]) -> Markup {
-    let missing = offline.iter().filter(|&&offline| offline).count() as u64;
+fn disk_table(disks: &[VolumeSummary], states: &[DiskState]) -> Markup {
+    let in_state = |state| states.iter().filter(|&&one| one == state).count() as u64;
+    let (missing, silent) = (in_state(DiskState::Offline), in_state(DiskState::Silent));
     html! {
         @if missing > 0 {
             .note.warning {
@@ -207,7 +210,15 @@ fn disk_table(disks: &[VolumeSummary], offline: &[bool]) -> Markup {
                 }
             }
         }
-        @if disks.len() > 1 || missing > 0 {
+        @if silent > 0 {
+            .note.warning {
+                p {
+                    (counted(silent, "disk does", "disks do")) " not answer. A disk that was switched off needs some "
+                    "seconds; reload the page then. Otherwise look at its mount."
+                }
+            }
+        }
+        @if disks.len() > 1 || missing + silent > 0 {
             h2 { "Disks" }
             .scroll {
                 table {
@@ -219,13 +230,17 @@ fn disk_table(disks: &[VolumeSummary], offline: &[bool]) -> Markup {
                         th scope="col" { "State" }
                     } }
                     tbody {
-                        @for (disk, offline) in disks.iter().zip(offline) {
+                        @for (disk, state) in disks.iter().zip(states) {
                             tr {
                                 td { (name(&disk.path)) }
                                 td { (disk.volume.and_then(|volume| volume.known_name()).unwrap_or("unknown")) }
                                 td.num { (count(disk.remembered.files)) }
                                 td.num { (size(disk.remembered.bytes)) }
-                                td { @if *offline { span.state.warn { "offline" } } @else { "mounted" } }
+                                td { @match state {
+                                    DiskState::Mounted => "mounted",
+                                    DiskState::Offline => span.state.warn { "offline" },
+                                    DiskState::Silent => span.state.warn { "does not answer" },
+                                } }
                             }
                         }
                     }

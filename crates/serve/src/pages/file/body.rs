@@ -1,39 +1,54 @@
 //! Sends the bytes of a file in pieces.
 //!
 //! A piece is read only when the connection can take it, so a slow client holds one piece of memory
-//! and no thread. Few threads read at a time, so other pages do not wait for slow disks.
+//! and no thread.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::body::Bytes;
 use fsops::File;
 use hyper::body::{Body, Frame, SizeHint};
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
+
+use crate::app::disks::{ANSWER_TIMEOUT, Disks};
 
 /// Bytes of a piece.
 const PIECE: usize = 256 << 10;
-
-/// Maximum number of threads that read pieces. Must be less than the number of threads for slow work.
-static READERS: Semaphore = Semaphore::const_new(4);
 
 type Reading = Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>;
 
 /// The bytes of a file from one offset to another.
 pub(super) struct FileBody {
-    file: Arc<File>,
+    /// `None` only while the value is dropped.
+    file: Option<Arc<File>>,
+    disks: Arc<Disks>,
+    device: u64,
     at: u64,
     end: u64,
     reading: Option<Reading>,
 }
 
 impl FileBody {
-    /// Returns the bytes from `from` up to but not including `to`.
-    pub(super) fn new(file: File, from: u64, to: u64) -> FileBody {
-        FileBody { file: Arc::new(file), at: from, end: to, reading: None }
+    /// Returns the bytes of a file on the disk `device`, from `from` up to but not including `to`.
+    pub(super) fn new(file: File, device: u64, disks: Arc<Disks>, from: u64, to: u64) -> FileBody {
+        FileBody { file: Some(Arc::new(file)), disks, device, at: from, end: to, reading: None }
+    }
+}
+
+impl Drop for FileBody {
+    /// Closes the file on another thread, because that may wait for the disk as well.
+    fn drop(&mut self) {
+        self.reading = None;
+        if let (Some(file), Ok(runtime)) = (self.file.take(), Handle::try_current()) {
+            let (disks, device) = (Arc::clone(&self.disks), self.device);
+            runtime
+                .spawn(async move { disks.run(device, Duration::MAX, move || drop(file)).await });
+        }
     }
 }
 
@@ -46,11 +61,14 @@ impl Body for FileBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, io::Error>>> {
         let body = self.get_mut();
-        if body.at >= body.end {
+        let Some(file) = body.file.as_ref().filter(|_| body.at < body.end) else {
             return Poll::Ready(None);
-        }
+        };
         let length = usize::try_from(body.end - body.at).unwrap_or(PIECE).min(PIECE);
-        let start = || -> Reading { Box::pin(read(Arc::clone(&body.file), body.at, length)) };
+        let start = || -> Reading {
+            let (file, disks) = (Arc::clone(file), Arc::clone(&body.disks));
+            Box::pin(read(file, disks, body.device, body.at, length))
+        };
         let read = ready!(body.reading.get_or_insert_with(start).as_mut().poll(context));
         body.reading = None;
         match &read {
@@ -69,15 +87,20 @@ impl Body for FileBody {
     }
 }
 
-/// Reads exactly `length` bytes on another thread. Fails if the file has become shorter, so the client
-/// notices that the response is not complete.
-async fn read(file: Arc<File>, at: u64, length: usize) -> io::Result<Bytes> {
-    let permit = READERS.acquire().await.map_err(io::Error::other)?;
+/// Reads exactly `length` bytes on another thread. Fails if the disk does not answer or the file has become
+/// shorter, so the client notices that the response is not complete.
+async fn read(
+    file: Arc<File>,
+    disks: Arc<Disks>,
+    device: u64,
+    at: u64,
+    length: usize,
+) -> io::Result<Bytes> {
     let work = move || {
-        let _reader = permit;
         let mut piece = vec![0; length];
         let filled = file.read_at(&mut piece, at)?;
         if filled < length { Err(io::ErrorKind::UnexpectedEof.into()) } else { Ok(piece.into()) }
     };
-    tokio::task::spawn_blocking(work).await.map_err(io::Error::other)?
+    let read = disks.run(device, ANSWER_TIMEOUT, work).await;
+    read.unwrap_or_else(|_no_answer| Err(io::ErrorKind::TimedOut.into()))
 }

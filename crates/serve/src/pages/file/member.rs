@@ -5,6 +5,7 @@
 //! could show a file that the scan never saw.
 
 use std::io;
+use std::sync::Arc;
 
 use fsops::{File, Stat};
 use walk::{PathOpener, split_path};
@@ -19,8 +20,9 @@ const ELOOP: i32 = 40;
 
 /// A file as the catalog remembers it.
 #[derive(Debug)]
-struct Member {
+pub(super) struct Member {
     path: Vec<u8>,
+    device: u64,
     inode: u64,
     size: u64,
     mtime_ns: i64,
@@ -41,10 +43,8 @@ impl Opened {
     ///
     /// # Errors
     ///
-    /// Fails if the address denotes no file, or another file since the catalog has changed, if the
-    /// file is gone or cannot be opened, or if it has changed since the scan.
-    pub(super) fn open(app: &App, address: Address) -> Result<Opened, PageError> {
-        let member = find(app, address)?;
+    /// Fails if the file is gone or cannot be opened, or if it has changed since the scan.
+    fn open(member: Member) -> Result<Opened, PageError> {
         let file = open_regular(&member.path).map_err(|error| explain(&error))?;
         let stat = file.stat().map_err(|error| explain(&error))?;
         let is_same = (stat.inode, stat.size, stat.mtime_ns())
@@ -82,6 +82,21 @@ impl Opened {
     }
 }
 
+/// Calls `work` with the file that an address denotes, on a thread that may wait for the disk of the file.
+///
+/// # Errors
+///
+/// Fails if the address denotes no file, or another file since the catalog has changed, if the file is gone
+/// or cannot be opened, if it has changed since the scan, if its disk does not answer, or if `work` fails.
+pub(super) async fn with_file<T: Send + 'static>(
+    app: &Arc<App>,
+    address: Address,
+    work: impl FnOnce(Opened) -> Result<T, PageError> + Send + 'static,
+) -> Result<T, PageError> {
+    let member = app.blocking(move |app| find(app, address)).await?;
+    app.on_disk(member.device, move || work(Opened::open(member)?)).await
+}
+
 /// Finds a file in the order in which the pages list the files of a group.
 fn find(app: &App, address: Address) -> Result<Member, PageError> {
     const ADVICE: &str = "The catalog has changed since the page was loaded. Reload the page.";
@@ -94,8 +109,8 @@ fn find(app: &App, address: Address) -> Result<Member, PageError> {
         if Address::of(&group, address.ordinal, &member) != address {
             return Err(PageError::conflict("This address is of another scan", ADVICE));
         }
-        let review::Member { path, inode, mtime_ns, .. } = member;
-        Ok(Member { path, inode, size: group.size, mtime_ns })
+        let review::Member { path, device, inode, mtime_ns, .. } = member;
+        Ok(Member { path, device, inode, size: group.size, mtime_ns })
     })
 }
 

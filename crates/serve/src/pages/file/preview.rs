@@ -8,23 +8,21 @@ use super::meta::{self, Facts};
 use super::size::Pixels;
 use super::text;
 use super::types::Shown;
-use crate::app::App;
 use crate::error::PageError;
 use crate::layout::{name, plain_name};
 use crate::quantity;
 
-/// Returns the part of a page that shows a file. If the file cannot be opened, the part says why. Reads
-/// the start of the file, so call it where that may take time.
-pub(super) fn preview(app: &App, address: Address) -> Markup {
-    let shown = Opened::open(app, address).and_then(|file| show(&file, address));
-    shown.unwrap_or_else(|error| unavailable(&error))
-}
-
-fn unavailable(error: &PageError) -> Markup {
+/// Returns the part of a page that says why a file cannot be opened.
+pub(super) fn unavailable(error: &PageError) -> Markup {
     html! { div.preview-box { p.note.warning { "No preview: " (error.text()) ". " (error.advice()) } } }
 }
 
-fn show(file: &Opened, address: Address) -> Result<Markup, PageError> {
+/// Returns the part of a page that shows the file with an address. Reads the start of the file.
+///
+/// # Errors
+///
+/// Fails if the file cannot be read.
+pub(super) fn show(file: &Opened, address: Address) -> Result<Markup, PageError> {
     let start = file.start(meta::READ_BYTES)?;
     let size = file.stat.size;
     let pixels = Pixels::of(file.kind, &start);

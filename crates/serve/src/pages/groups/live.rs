@@ -1,31 +1,54 @@
-//! Compares the files of a group with the disk, when the group is shown. It follows no links.
+//! Compares the files of a group with their disks, when the group is shown. It follows no links.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use fsops::{Kind, Stat};
+use futures_util::future::join_all;
 use review::{Condition, Member};
 use serde_json::{Value, json};
 use walk::PathOpener;
 
 use super::detail::MOST_FILES;
+use crate::app::disks::{ANSWER_TIMEOUT, Disks};
 
 /// Number of directories that are kept open while files are examined.
 const OPEN_DIRS: usize = 16;
 
 /// Returns what is different from the scan, and facts that the catalog does not have, for each file
 /// that the page shows. `size` is the size of each file.
-pub(super) fn check(size: u64, members: &[Member]) -> Value {
+pub(super) async fn check(disks: &Disks, size: u64, members: Vec<Member>) -> Value {
+    let shown = members.len().min(MOST_FILES);
+    // A disk that does not answer leaves only its own files unexamined.
+    let mut by_disk: BTreeMap<u64, Vec<(usize, Member)>> = BTreeMap::new();
+    for (ordinal, member) in members.into_iter().enumerate().take(MOST_FILES) {
+        by_disk.entry(member.device).or_default().push((ordinal, member));
+    }
+    let checks = by_disk.into_iter().map(async |(disk, members)| {
+        let work = move || check_disk(size, &members);
+        disks.run(disk, ANSWER_TIMEOUT, work).await.unwrap_or_default()
+    });
+    let mut files = vec![json!({ "text": "the disk does not answer", "warn": true }); shown];
+    for (ordinal, found) in join_all(checks).await.into_iter().flatten() {
+        files[ordinal] = found;
+    }
+    json!({ "files": files })
+}
+
+/// Returns what was found about files of one disk, with their ordinals.
+fn check_disk(size: u64, members: &[(usize, Member)]) -> Vec<(usize, Value)> {
     let (mut opener, users) = (PathOpener::new(OPEN_DIRS), Users::read());
-    let files = members.iter().take(MOST_FILES).map(|member| {
+    let files = members.iter().map(|(ordinal, member)| {
         if member.condition == Condition::Offline {
-            return json!({ "text": "offline", "warn": true });
+            return (*ordinal, json!({ "text": "offline", "warn": true }));
         }
-        match opener.stat(&member.path) {
+        let found = match opener.stat(&member.path) {
             Ok(now) => facts(size, member, &now, &users),
             Err(error) => json!({ "text": problem(&error), "warn": true }),
-        }
+        };
+        (*ordinal, found)
     });
-    json!({ "files": files.collect::<Vec<Value>>() })
+    files.collect()
 }
 
 fn facts(size: u64, member: &Member, now: &Stat, users: &Users) -> Value {

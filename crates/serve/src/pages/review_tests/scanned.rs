@@ -77,7 +77,8 @@ impl Scanned {
     }
 
     fn send(&self, request: Request<Body>) -> (StatusCode, String) {
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
         let router: Router = routes().with_state(Arc::clone(&self.app));
         runtime.block_on(async {
             let response = router.oneshot(request).await.expect("infallible");

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use action::journal::{FileAction, FileActions, FileState};
 use action::plan::Kind;
@@ -27,6 +28,9 @@ const FAILURES: usize = 200;
 
 /// Number of lines in one chunk of the table.
 const CHUNK: usize = 500;
+
+/// Maximum time for looking at all files of a run.
+const PREVIEW_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) async fn show(
     State(app): State<Arc<App>>,
@@ -271,13 +275,15 @@ pub(super) async fn preview(
     State(app): State<Arc<App>>,
     Path(run): Path<u64>,
 ) -> Result<Markup, PageError> {
-    let preview = app.blocking(move |app| {
+    let folder = app.runs_dir();
+    let work = move || -> Result<Preview, PageError> {
         let mut preview = Preview::default();
-        let folder = app.runs_dir();
         Runs::preview(&folder, Some(run), &[], |_| (), |file| preview.add(file))?;
         Ok(preview)
-    });
-    Ok(shown(&preview.await?))
+    };
+    // The files may be on several disks.
+    let preview = app.disks.run(0, PREVIEW_TIMEOUT, work).await?;
+    Ok(shown(&preview?))
 }
 
 fn shown(preview: &Preview) -> Markup {
