@@ -28,7 +28,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use axum::routing::get;
 use maud::Markup;
 
-pub(super) use self::address::Address;
+pub(crate) use self::address::Address;
 use self::body::FileBody;
 use self::conditions::{Part, part};
 use self::member::Opened;
