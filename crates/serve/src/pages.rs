@@ -3,8 +3,6 @@
 mod decide;
 mod dialogs;
 pub(crate) mod file;
-#[cfg(test)]
-mod fixture;
 mod folders;
 mod groups;
 mod groups_link;
@@ -18,8 +16,6 @@ mod review_parts;
 mod review_tests;
 mod runs;
 mod same_folders;
-#[cfg(test)]
-mod scan;
 mod space;
 mod start;
 

@@ -1,22 +1,29 @@
 //! A server for the tests of pages: a server without a socket, whose jobs run a script instead of lop.
 
+mod scan;
+
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
-use axum::http::{Request, StatusCode};
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use catalog::Catalog;
+use review::Member;
 use rusqlite::Connection;
 use serde_json::Value;
 use testkit::{TempTree, TreeBuilder};
+use tokio::runtime::Runtime;
 use tower::ServiceExt;
 
 use crate::app::App;
+use crate::app::reviews::Loaded;
 use crate::gate::{Gate, Hosts, Secret};
 use crate::jobs::{Job, JobId};
 use crate::options::Options;
+use crate::pages::file::Address;
 use crate::server::router;
 
 /// A script in place of lop. It is part of the source tree because a program that is open for writing, here
@@ -43,41 +50,63 @@ const ROWS: &str = "
         (2, CAST('c' AS BLOB), 1, 3, 1000, 0, 0, NULL);
     PRAGMA application_id = 0x6c6f7031; PRAGMA user_version = 3;";
 
-/// A server for one test.
+/// A server for one test, the tree that it is about, and a folder for the catalog and for the files of
+/// the script.
 pub(crate) struct TestServer {
+    pub(crate) tree: TempTree,
     pub(crate) app: Arc<App>,
-    router: Router,
-    token: String,
-    tree: TempTree,
-    runtime: tokio::runtime::Runtime,
+    pub(crate) runtime: Runtime,
+    pub(crate) router: Router,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) state: TempTree,
+}
+
+/// An answer of the server.
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("ASCII"))
+    }
 }
 
 impl TestServer {
-    /// Returns a server with an empty folder of its own.
+    /// Returns a server with an empty tree and no catalog.
     pub(crate) fn new(allow_actions: bool) -> TestServer {
         TestServer::with(&TreeBuilder::new(), allow_actions)
     }
 
-    /// Returns a server whose folder has the files of a tree.
+    /// Returns a server with a tree that has not been scanned.
     pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> TestServer {
-        let tree = tree.make_temp();
-        let options = Options {
-            catalog: tree.path().join("catalog.db"),
-            listen: ([127, 0, 0, 1], 0).into(),
-            hosts: Vec::new(),
-            allow_actions,
-            token_file: None,
-            certificate: None,
-            program: PROGRAM.into(),
-        };
-        let token = Secret::random().expect("random");
-        let gate =
-            Gate::new(Hosts::new([127, 0, 0, 1].into(), &[]), 1, token, false).expect("random");
-        let (token, gate) = (gate.token().to_owned(), Arc::new(gate));
-        let app = Arc::new(App::new(options, gate.csrf().to_owned()));
+        let (tree, state) = (tree.make_temp(), TempTree::new());
+        let (app, router, gate) = start(&state, allow_actions);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.expect("runtime");
-        TestServer { router: router(gate, Arc::clone(&app)), app, token, tree, runtime }
+        TestServer { tree, app, runtime: runtime.expect("a runtime"), router, gate, state }
+    }
+
+    /// Returns a server with a tree that has been scanned. It may change files.
+    pub(crate) fn scanned(tree: &TreeBuilder) -> TestServer {
+        let server = TestServer::with(tree, true);
+        server.scan();
+        server
+    }
+
+    /// Scans the tree as if all its files were old.
+    pub(crate) fn scan(&self) {
+        scan::scan(self.tree.path(), self.app.catalog_path());
+    }
+
+    /// Starts the server again.
+    pub(crate) fn restart(&mut self) {
+        (self.app, self.router, self.gate) = start(&self.state, self.app.allows_actions());
     }
 
     /// Creates a catalog with one group of two files, which was scanned below `/pictures`. Call it before
@@ -90,7 +119,7 @@ impl TestServer {
 
     /// Returns the path of a file in the folder of the server.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.tree.path().join(name)
+        self.state.path().join(name)
     }
 
     /// Creates a file in the folder of the server.
@@ -100,48 +129,108 @@ impl TestServer {
     }
 
     /// Returns the content of a file in the folder of the server; empty if it does not exist.
-    pub(crate) fn content(&self, name: impl AsRef<Path>) -> String {
-        let bytes = std::fs::read(self.tree.path().join(name)).unwrap_or_default();
+    pub(crate) fn content(&self, name: &str) -> String {
+        let bytes = std::fs::read(self.path(name)).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Sends a request and returns the response.
-    pub(crate) fn send(&self, method: &str, path: &str, body: &str) -> axum::response::Response {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", "localhost")
-            .header("authorization", format!("Bearer {}", self.token))
-            .body(Body::from(body.to_owned()))
-            .expect("request");
+    /// Returns the content number of a file of the tree.
+    pub(crate) fn number(&self, relative: &str) -> i64 {
+        let path = self.tree.join(relative).into_os_string().into_encoded_bytes();
+        let (dir, name) = walk::split_path(&path);
+        let catalog = Catalog::open(self.app.catalog_path()).expect("opens");
+        let entry = catalog.file(dir, name).expect("a catalog").expect("remembered");
+        entry.content.expect("compared")
+    }
+
+    /// Returns the address of a file of the tree that has copies.
+    pub(crate) fn address(&self, relative: &str) -> String {
+        let (number, path) = (self.number(relative), self.tree.join(relative));
+        let address = self.with_groups(|loaded| {
+            let index = loaded.review.index();
+            let at = index.at(number).expect("a group");
+            let mut members = (0u32..).zip(index.members(at));
+            let is_it = |member: &Member| member.path == path.as_os_str().as_encoded_bytes();
+            let (ordinal, member) = members.find(|(_, member)| is_it(member)).expect("a member");
+            Address::of(&index.group(at), ordinal, &member)
+        });
+        format!("/file/{address}")
+    }
+
+    /// Calls `work` with the groups of the catalog.
+    pub(crate) fn with_groups<T>(&self, work: impl FnOnce(Loaded<'_>) -> T) -> T {
+        self.app.review(|loaded| Ok(work(loaded))).expect("loads")
+    }
+
+    /// Sends a request with further headers, and returns the response, of which no byte has been read.
+    fn send(
+        &self,
+        method: Method,
+        uri: &str,
+        headers: &[(&str, &str)],
+        body: String,
+    ) -> Response<Body> {
+        let mut request = Request::builder().method(method).uri(uri).header("host", "localhost");
+        request = request.header("authorization", format!("Bearer {}", self.gate.token()));
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let request = request.body(Body::from(body)).expect("a request");
         self.runtime.block_on(self.router.clone().oneshot(request)).expect("infallible")
     }
 
-    /// Returns the body of a response.
-    pub(crate) fn body(&self, response: axum::response::Response) -> Vec<u8> {
-        let bytes = self.runtime.block_on(to_bytes(response.into_body(), 64 << 20));
-        bytes.expect("complete").to_vec()
+    /// Returns the response to a GET request. No byte has been read.
+    pub(crate) fn begin(&self, uri: &str) -> Response<Body> {
+        self.send(Method::GET, uri, &[], String::new())
+    }
+
+    /// Sends a request with further headers.
+    pub(crate) fn ask(&self, method: Method, uri: &str, headers: &[(&str, &str)]) -> Answer {
+        self.read(self.send(method, uri, headers, String::new()))
+    }
+
+    fn read(&self, response: Response<Body>) -> Answer {
+        let (head, body) = response.into_parts();
+        let body = self.runtime.block_on(to_bytes(body, usize::MAX)).unwrap_or_default().to_vec();
+        Answer { status: head.status, headers: head.headers, body }
+    }
+
+    /// Returns the answer to a GET request.
+    pub(crate) fn get(&self, uri: &str) -> Answer {
+        self.ask(Method::GET, uri, &[])
     }
 
     /// Returns a page, and fails if there is none.
-    pub(crate) fn get(&self, path: &str) -> String {
-        let response = self.send("GET", path, "");
-        assert_eq!(response.status(), StatusCode::OK, "{path}");
-        String::from_utf8(self.body(response)).expect("UTF-8")
+    pub(crate) fn page(&self, uri: &str) -> String {
+        let answer = self.get(uri);
+        assert_eq!(answer.status, StatusCode::OK, "{uri}: {}", answer.text());
+        String::from_utf8(answer.body).expect("UTF-8")
+    }
+
+    /// Returns a JSON document, and fails if there is none.
+    pub(crate) fn json(&self, uri: &str) -> Value {
+        serde_json::from_str(&self.page(uri)).expect("JSON")
     }
 
     /// Sends a change. Returns the status and the JSON answer.
-    pub(crate) fn post(&self, path: &str, body: &str) -> (StatusCode, Value) {
-        let response = self.send("POST", path, body);
-        let status = response.status();
-        (status, serde_json::from_slice(&self.body(response)).expect("JSON"))
+    pub(crate) fn post(&self, uri: &str, body: &(impl ToString + ?Sized)) -> (StatusCode, Value) {
+        let headers = [("content-type", "application/json")];
+        let answer = self.read(self.send(Method::POST, uri, &headers, body.to_string()));
+        (answer.status, serde_json::from_slice(&answer.body).expect("JSON"))
     }
 
     /// Starts a job and waits until it has ended.
-    pub(crate) fn run(&self, path: &str, body: &str) -> Arc<Job> {
-        let (status, answer) = self.post(path, body);
+    pub(crate) fn run(&self, uri: &str, body: &str) -> Arc<Job> {
+        let (status, answer) = self.post(uri, body);
         assert_eq!(status, StatusCode::OK, "{answer}");
         self.wait(answer["job"].as_u64().expect("a number"))
+    }
+
+    /// Waits until no job runs.
+    pub(crate) fn wait_for_jobs(&self) {
+        for job in self.app.jobs.list() {
+            self.app.jobs.wait(job.id, Duration::from_secs(60)).expect("known");
+        }
     }
 
     /// Waits until a job has ended.
@@ -150,4 +239,23 @@ impl TestServer {
         assert!(!job.is_running(), "it ends");
         job
     }
+}
+
+/// Starts a server for the catalog in a folder. Returns its state, its router, and its gate.
+fn start(state: &TempTree, allow_actions: bool) -> (Arc<App>, Router, Arc<Gate>) {
+    let address = ([127, 0, 0, 1], 8080).into();
+    let options = Options {
+        catalog: state.path().join("catalog.db"),
+        listen: address,
+        hosts: Vec::new(),
+        allow_actions,
+        token_file: None,
+        certificate: None,
+        program: PROGRAM.into(),
+    };
+    let hosts = Hosts::new(address.ip(), &[]);
+    let token = Secret::random().expect("random");
+    let gate = Arc::new(Gate::new(hosts, address.port(), token, false).expect("random"));
+    let app = Arc::new(App::new(options, gate.csrf().to_owned()));
+    (Arc::clone(&app), router(Arc::clone(&gate), app), gate)
 }

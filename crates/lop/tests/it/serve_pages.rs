@@ -142,6 +142,24 @@ fn groups_are_decided_with_the_keyboard_alone_also_on_a_phone() {
 }
 
 #[test]
+fn a_decision_about_folders_that_were_compared_before_a_scan_is_refused() {
+    let lop = Lop::with(&tree());
+    lop.remember(["nas"]);
+    let Some((server, mut browser)) = start(&lop) else { return };
+    browser.open(&server.url());
+    browser.open(&server.page("/folders"));
+    browser.click("#compare");
+    browser.wait_for("button[data-set]");
+    lop.remember(["nas"]);
+    browser.expect("409");
+    browser.click("button[data-set]");
+    browser.wait_for_text("#alert", "Compare them again");
+    browser.click("#alert a");
+    browser.wait_for("#compare");
+    browser.finish();
+}
+
+#[test]
 fn arrow_keys_choose_a_rule_and_enter_decides() {
     let lop = Lop::with(&tree());
     lop.remember(["nas"]);

@@ -28,7 +28,7 @@ use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use axum::routing::get;
 use maud::Markup;
 
-pub(super) use self::address::Address;
+pub(crate) use self::address::Address;
 use self::body::FileBody;
 use self::conditions::{Part, part};
 use self::member::{Opened, with_file};
@@ -136,10 +136,7 @@ async fn send_thumbnail(
 }
 
 /// Answers with the part of a page that shows a file. If the file cannot be opened, the part says why.
-async fn show_preview(
-    State(app): State<Arc<App>>,
-    Path(address): Path<Address>,
-) -> Markup {
+async fn show_preview(State(app): State<Arc<App>>, Path(address): Path<Address>) -> Markup {
     let shown = with_file(&app, address, move |file| preview::show(&file, address)).await;
     shown.unwrap_or_else(|error| preview::unavailable(&error))
 }

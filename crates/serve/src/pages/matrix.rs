@@ -12,7 +12,7 @@ use tower::ServiceExt;
 
 use self::routes::Route;
 use self::table::ROUTES;
-use super::fixture::Served;
+use crate::testing::TestServer;
 
 const OWN: &str = "http://127.0.0.1:8080";
 
@@ -192,10 +192,10 @@ struct Answered {
 }
 
 impl Secrets {
-    fn of(served: &Served) -> Secrets {
+    fn of(served: &TestServer) -> Secrets {
         let token = served.gate.token().to_owned();
         let request = Request::get(format!("/?token={token}")).header("host", "127.0.0.1:8080");
-        let answer = served.run(async {
+        let answer = served.runtime.block_on(async {
             let request = request.body(Body::empty()).expect("a request");
             served.router.clone().oneshot(request).await.expect("never fails")
         });
@@ -206,8 +206,8 @@ impl Secrets {
 }
 
 /// Sends the requests at the same time.
-fn send(served: &Served, secrets: &Secrets, route: &Route, cases: Vec<Case>) -> Vec<Answered> {
-    served.run(join_all(cases.into_iter().map(async |case| {
+fn send(served: &TestServer, secrets: &Secrets, route: &Route, cases: Vec<Case>) -> Vec<Answered> {
+    served.runtime.block_on(join_all(cases.into_iter().map(async |case| {
         let request = case.request(secrets, route);
         let answer = served.router.clone().oneshot(request).await.expect("never fails");
         let (head, body) = answer.into_parts();
@@ -218,17 +218,17 @@ fn send(served: &Served, secrets: &Secrets, route: &Route, cases: Vec<Case>) -> 
 }
 
 /// Everything that a request could change: the files, the catalog and the files beside it, and the jobs.
-fn everything(served: &Served) -> (Snapshot, Snapshot, String) {
+fn everything(served: &TestServer) -> (Snapshot, Snapshot, String) {
     let jobs = served.app.jobs.list();
     let jobs = serde_json::to_string(&jobs.iter().map(|job| &**job).collect::<Vec<_>>());
     let jobs = jobs.expect("JSON");
     (Snapshot::of(&served.tree), Snapshot::of(&served.state), jobs)
 }
 
-fn served() -> Served {
+fn served() -> TestServer {
     let tree = TreeBuilder::new();
     let tree = tree.file("private/a", "secret text").file("private/b", "secret text");
-    Served::new(tree.make_temp())
+    TestServer::scanned(&tree)
 }
 
 fn assert_refused(answered: &Answered, secrets: &Secrets, route: &Route) {

@@ -2,14 +2,12 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests change scanned files")]
 
-mod scanned;
-
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 use testkit::TreeBuilder;
 
-use self::scanned::Scanned;
 use crate::assets;
+use crate::testing::TestServer;
 
 /// Two equal folders with two photos each, and two equal videos elsewhere.
 fn photos() -> TreeBuilder {
@@ -24,7 +22,7 @@ fn photos() -> TreeBuilder {
 }
 
 /// Returns the number of a group of which some name is this, and its page.
-fn group(scanned: &Scanned, name: &str) -> (i64, i64, Value) {
+fn group(scanned: &TestServer, name: &str) -> (i64, i64, Value) {
     let view = scanned.json("/groups/view");
     let rows = scanned.page(&format!("/groups/rows?view={}&from=0&n=50", view["view"]));
     let row = rows.split("<div class=\"row\"").find(|row| row.contains(name)).expect("a row");
@@ -33,7 +31,7 @@ fn group(scanned: &Scanned, name: &str) -> (i64, i64, Value) {
     (number, view["revision"].as_i64().expect("a revision"), view["view"].clone())
 }
 
-fn detail(scanned: &Scanned, number: i64, revision: i64) -> String {
+fn detail(scanned: &TestServer, number: i64, revision: i64) -> String {
     scanned.page(&format!("/groups/detail?id={number}&revision={revision}"))
 }
 
@@ -48,14 +46,19 @@ fn fates(page: &str) -> Vec<&str> {
         .collect()
 }
 
-fn decide(scanned: &Scanned, scope: &Value, choice: &Value, revision: i64) -> (StatusCode, Value) {
+fn decide(
+    scanned: &TestServer,
+    scope: &Value,
+    choice: &Value,
+    revision: i64,
+) -> (StatusCode, Value) {
     let body = json!({ "scope": scope, "choice": choice, "revision": revision });
     scanned.post("/api/decide", &body)
 }
 
 #[test]
 fn a_filter_selects_rows_and_the_totals_follow_it() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let all = scanned.json("/groups/view");
     assert_eq!(all["count"], 3);
     let some = scanned.json("/groups/view?filter=ext:jpg&sort=path");
@@ -75,7 +78,7 @@ fn first_rows(page: &str) -> Vec<&str> {
 
 #[test]
 fn the_page_contains_the_first_rows_also_before_the_groups_are_loaded() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let before = scanned.page("/groups");
     assert!(
         before.contains("Reading the catalog…") && before.contains("<b>3</b> groups"),
@@ -97,7 +100,7 @@ fn the_page_contains_the_first_rows_also_before_the_groups_are_loaded() {
 
 #[test]
 fn rows_of_groups_that_are_not_loaded_claim_no_state_if_there_are_decisions() {
-    let mut scanned = Scanned::new(&photos());
+    let mut scanned = TestServer::scanned(&photos());
     let (number, revision, _) = group(&scanned, "one.jpg");
     let (status, _) =
         decide(&scanned, &json!({ "group": number }), &json!({ "leave": true }), revision);
@@ -115,7 +118,7 @@ fn rows_of_groups_that_are_not_loaded_claim_no_state_if_there_are_decisions() {
 
 #[test]
 fn a_wrong_filter_is_explained() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let answer = scanned.json("/groups/view?filter=size:many");
     assert!(answer["problem"].as_str().expect("text").contains("size:many"), "{answer}");
     assert!(answer["view"].is_null(), "{answer}");
@@ -127,7 +130,7 @@ fn names_from_the_disk_are_escaped_everywhere() {
     let tree = TreeBuilder::new()
         .file(format!("a<b>/{name}"), "content")
         .file(format!("c\"d/{name}"), "content");
-    let scanned = Scanned::new(&tree);
+    let scanned = TestServer::scanned(&tree);
     let (number, revision, view) = group(&scanned, "row");
     let sets = scanned.json("/same-folders/view");
     let rules = json!({ "rules": ["path:<b>*"] });
@@ -148,14 +151,14 @@ fn names_from_the_disk_are_escaped_everywhere() {
 
 #[test]
 fn numbers_of_an_earlier_scan_are_refused() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, view) = group(&scanned, "long");
     std::fs::remove_file(scanned.tree.join("videos/long.mp4")).expect("removed");
     scanned.scan();
     let rows = format!("/groups/rows?view={view}&from=0&n=50");
     let detail = format!("/groups/detail?id={number}&revision={revision}");
     for path in [rows, detail] {
-        assert_eq!(scanned.get(&path).0, StatusCode::CONFLICT, "{path}");
+        assert_eq!(scanned.get(&path).status, StatusCode::CONFLICT, "{path}");
     }
     let leave = json!({ "leave": true });
     let (status, body) = decide(&scanned, &json!({ "group": number }), &leave, revision);
@@ -165,7 +168,7 @@ fn numbers_of_an_earlier_scan_are_refused() {
 
 #[test]
 fn decisions_keep_the_numbers_and_survive_a_restart() {
-    let mut scanned = Scanned::new(&photos());
+    let mut scanned = TestServer::scanned(&photos());
     let (number, revision, view) = group(&scanned, "long");
     let scope = json!({ "group": number });
     let body =
@@ -182,7 +185,7 @@ fn decisions_keep_the_numbers_and_survive_a_restart() {
 
 #[test]
 fn a_copy_that_is_found_after_files_were_chosen_asks_for_a_new_choice() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, _) = group(&scanned, "long");
     let only = json!({ "files": [0] });
     assert_eq!(decide(&scanned, &json!({ "group": number }), &only, revision).0, StatusCode::OK);
@@ -205,17 +208,17 @@ fn a_copy_that_is_found_after_files_were_chosen_asks_for_a_new_choice() {
 
 #[test]
 fn groups_that_were_dropped_keep_their_numbers() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, view) = group(&scanned, "long");
     scanned.app.drop_all();
     detail(&scanned, number, revision);
     let rows = format!("/groups/rows?view={view}&from=0&n=50");
-    assert_eq!(scanned.get(&rows).0, StatusCode::CONFLICT, "listings are gone");
+    assert_eq!(scanned.get(&rows).status, StatusCode::CONFLICT, "listings are gone");
 }
 
 #[test]
 fn one_file_of_a_group_always_stays() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, _) = group(&scanned, "long");
     let scope = json!({ "group": number });
     let change = |keep: &[u32], remove: &[u32]| {
@@ -238,7 +241,7 @@ fn all_names_of_a_file_share_its_fate() {
     let tree = TreeBuilder::new()
         .hard_links("same bytes", &["a/one", "a/two"])
         .file("b/three", "same bytes");
-    let scanned = Scanned::new(&tree);
+    let scanned = TestServer::scanned(&tree);
     let (number, revision, _) = group(&scanned, "one");
     let choice = json!({ "change": { "keep": [], "remove": [1] } });
     let (status, body) = decide(&scanned, &json!({ "group": number }), &choice, revision);
@@ -248,7 +251,7 @@ fn all_names_of_a_file_share_its_fate() {
 
 #[test]
 fn the_same_choice_settles_all_groups_in_the_same_folders() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (one, revision, _) = group(&scanned, "one.jpg");
     let (two, ..) = group(&scanned, "two.jpg");
     let page = detail(&scanned, one, revision);
@@ -269,7 +272,7 @@ fn the_same_choice_settles_all_groups_in_the_same_folders() {
 
 #[test]
 fn one_click_settles_a_set_of_folders_and_can_be_withdrawn() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let view = scanned.json("/same-folders/view?filter=COPY");
     assert_eq!(view["count"], 1);
     let rows = scanned.page(&format!("/same-folders/rows?view={}&from=0&n=9", view["view"]));
@@ -290,7 +293,7 @@ fn one_click_settles_a_set_of_folders_and_can_be_withdrawn() {
 
 #[test]
 fn rules_for_a_filter_do_what_their_preview_says() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, _) = group(&scanned, "one.jpg");
     let leave = json!({ "leave": true });
     assert_eq!(decide(&scanned, &json!({ "group": number }), &leave, revision).0, StatusCode::OK);
@@ -318,7 +321,7 @@ fn rules_for_a_filter_do_what_their_preview_says() {
 
 #[test]
 fn rows_stay_in_place_when_a_decision_ends_their_match() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, _) = group(&scanned, "long");
     let view = scanned.json("/groups/view?filter=is:undecided");
     let leave = json!({ "leave": true });
@@ -330,17 +333,17 @@ fn rows_stay_in_place_when_a_decision_ends_their_match() {
 
 #[test]
 fn empty_lists_say_what_to_do_next() {
-    let scanned = Scanned::not_yet(&TreeBuilder::new().file("a", "alone"));
+    let scanned = TestServer::with(&TreeBuilder::new().file("a", "alone"), true);
     let empty = |path: &str| scanned.json(path)["empty"].as_str().expect("text").to_owned();
     for page in ["/groups/view", "/same-folders/view"] {
         assert!(empty(page).contains("Nothing has been scanned yet"), "{page}");
     }
     scanned.scan();
     assert!(empty("/groups/view").contains("No duplicates"));
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let nothing = scanned.json("/groups/view?filter=nowhere")["empty"].to_string();
     assert!(nothing.contains("Nothing matches this filter"), "{nothing}");
-    let broken = Scanned::new(&photos());
+    let broken = TestServer::scanned(&photos());
     std::fs::write(broken.app.catalog_path(), "no database").expect("written");
     let text = broken.json("/groups/view")["empty"].to_string();
     assert!(text.contains("cannot be used"), "{text}");
@@ -348,7 +351,7 @@ fn empty_lists_say_what_to_do_next() {
 
 #[test]
 fn files_that_changed_since_the_scan_are_noticed() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let (number, revision, _) = group(&scanned, "one.jpg");
     let live = || {
         let live = scanned.json(&format!("/groups/live?id={number}&revision={revision}"));
@@ -363,7 +366,7 @@ fn files_that_changed_since_the_scan_are_noticed() {
 
 #[test]
 fn the_pages_stay_small() {
-    let scanned = Scanned::new(&photos());
+    let scanned = TestServer::scanned(&photos());
     let shared = [
         "app.css",
         "app.js",

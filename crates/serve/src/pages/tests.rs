@@ -42,20 +42,20 @@ fn server_with_plan(lines: &[String], allow_actions: bool) -> TestServer {
 #[test]
 fn without_a_catalog_the_start_page_offers_a_scan() {
     let server = TestServer::new(false);
-    let page = server.get("/");
+    let page = server.page("/");
     assert!(
         page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\"")
     );
-    assert!(server.get("/plan").contains("Nothing was scanned yet"));
-    assert!(server.get("/runs").contains("No run yet"));
-    assert!(server.get("/quarantine").contains("The quarantine is empty"));
+    assert!(server.page("/plan").contains("Nothing was scanned yet"));
+    assert!(server.page("/runs").contains("No run yet"));
+    assert!(server.page("/quarantine").contains("The quarantine is empty"));
 }
 
 #[test]
 fn the_start_page_shows_what_the_catalog_contains() {
     let server = TestServer::new(false);
     server.make_catalog();
-    let page = server.get("/");
+    let page = server.page("/");
     for part in ["<b class=\"big\">8.0 KiB</b>", "1 group", "3</b>files remembered", "/pictures"] {
         assert!(page.contains(part), "{part} in {page}");
     }
@@ -111,7 +111,7 @@ fn a_read_only_server_starts_nothing_that_changes_files() {
         assert_eq!(answer["error"], "This server is read-only");
     }
     assert_eq!(server.content("calls"), before);
-    let page = server.get("/plan");
+    let page = server.page("/plan");
     assert!(page.contains("This server is read-only") && !page.contains("<dialog"));
 }
 
@@ -119,24 +119,24 @@ fn a_read_only_server_starts_nothing_that_changes_files() {
 fn a_plan_is_shown_filtered_and_applied_once() {
     let lines = [line("/b/One", "/a/one", "oldest"), line("/b/two", "/a/two", "chosen")];
     let server = server_with_plan(&lines, true);
-    let page = server.get("/plan");
+    let page = server.page("/plan");
     for part in ["Move 2 files to quarantine", "3 files changed or gone since the scan", "<dialog"]
     {
         assert!(page.contains(part), "{part}");
     }
-    let all = server.get("/plan/1/lines?from=0&count=50");
+    let all = server.page("/plan/1/lines?from=0&count=50");
     assert!(all.contains("data-path=\"/b/One\"") && all.contains("data-kept=\"/a/two\""));
     assert!(all.contains("data-rank=\"1\"") && all.contains("oldest"));
-    let found = server.get("/plan/1/lines?from=0&count=50&filter=ONE");
+    let found = server.page("/plan/1/lines?from=0&count=50&filter=ONE");
     assert!(found.contains("/b/One") && !found.contains("/b/two"));
-    assert_eq!(server.get("/plan/1/count?filter=two"), r#"{"count":1}"#);
-    assert_eq!(server.get("/plan/1/lines?from=2&count=9"), "");
+    assert_eq!(server.page("/plan/1/count?filter=two"), r#"{"count":1}"#);
+    assert_eq!(server.page("/plan/1/lines?from=2&count=9"), "");
 
     server
         .put("stdout", r#"{"summary":{"run":7,"done":2,"already":0,"failed":0,"freed_bytes":0}}"#);
     let job = server.run("/api/apply", r#"{"plan":1}"#);
     assert_eq!(server.content("applied"), lines.concat(), "exactly the plan of the page");
-    let page = server.get(&format!("/plan?done={}", job.id.0));
+    let page = server.page(&format!("/plan?done={}", job.id.0));
     assert!(page.contains("2 files done") && page.contains("/runs/7"));
     let (status, answer) = server.post("/api/apply", r#"{"plan":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
@@ -146,28 +146,28 @@ fn a_plan_is_shown_filtered_and_applied_once() {
 #[test]
 fn a_plan_is_stale_after_a_decision() {
     let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
-    assert!(!server.get("/plan").contains("Make the plan again"));
+    assert!(!server.page("/plan").contains("Make the plan again"));
     let scope = catalog::Scope::Filter(String::new());
     let decided =
         server.app.with_decider(|decider| Ok(decider.decide(scope, catalog::Choice::Leave, 5)?));
     let decision = decided.expect("decided");
-    assert!(server.get("/plan").contains("Decisions were made or withdrawn after this plan"));
+    assert!(server.page("/plan").contains("Decisions were made or withdrawn after this plan"));
     assert_eq!(server.post("/api/apply", r#"{"plan":1}"#).0, StatusCode::CONFLICT);
     assert_eq!(server.content("applied"), "");
     let withdrawn = server.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
     assert!(withdrawn.expect("withdrawn"));
-    assert!(!server.get("/plan").contains("Decisions were made"), "all is as it was");
+    assert!(!server.page("/plan").contains("Decisions were made"), "all is as it was");
 }
 
 #[test]
 fn a_plan_is_outdated_after_any_change_of_the_catalog_and_is_not_applied() {
     let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
-    assert!(server.get("/plan").contains("<dialog"));
-    server.get("/groups/view");
-    assert!(server.get("/plan").contains("<dialog"), "looking at groups changes nothing");
+    assert!(server.page("/plan").contains("<dialog"));
+    server.page("/groups/view");
+    assert!(server.page("/plan").contains("<dialog"), "looking at groups changes nothing");
     let other = rusqlite::Connection::open(server.path("catalog.db")).expect("opens");
     other.execute("UPDATE scan SET problems = 1", []).expect("changes");
-    let page = server.get("/plan");
+    let page = server.page("/plan");
     assert!(page.contains("The catalog has changed after this plan"), "{page}");
     assert!(page.contains("href=\"/plan#plan-form\"") && !page.contains("<dialog"), "{page}");
     let (status, answer) = server.post("/api/apply", r#"{"plan":1}"#);
@@ -176,7 +176,7 @@ fn a_plan_is_outdated_after_any_change_of_the_catalog_and_is_not_applied() {
     assert_eq!(answer["link"], "/plan#plan-form");
     assert_eq!(server.content("applied"), "");
     server.run("/api/plan", r#"{"action":"quarantine"}"#);
-    assert!(server.get("/plan").contains("<dialog"));
+    assert!(server.page("/plan").contains("<dialog"));
     assert_eq!(server.run("/api/apply", r#"{"plan":2}"#).exit_code, Some(0));
 }
 
@@ -184,17 +184,17 @@ fn a_plan_is_outdated_after_any_change_of_the_catalog_and_is_not_applied() {
 fn hostile_names_stay_text_in_lists_and_attachments() {
     let lines = [line(HOSTILE, "/a", "=cmd()")];
     let server = server_with_plan(&lines, true);
-    let rows = server.get("/plan/1/lines?from=0&count=9");
+    let rows = server.page("/plan/1/lines?from=0&count=9");
     assert!(!rows.contains("<img") && !rows.contains('\u{202e}'), "{rows}");
-    assert_eq!(server.get("/plan/1/plan.jsonl"), lines.concat());
-    let csv = server.get("/plan/1/plan.csv");
+    assert_eq!(server.page("/plan/1/plan.jsonl"), lines.concat());
+    let csv = server.page("/plan/1/plan.csv");
     let quoted = HOSTILE.replace('"', "\"\"");
     assert_eq!(csv, format!("action,path,size,kept,why\nquarantine,\"{quoted}\",5,/a,'=cmd()\n"));
-    let script = server.get("/plan/1/plan.sh");
+    let script = server.page("/plan/1/plan.sh");
     assert!(script.starts_with("#!/bin/sh\n") && script.trim_end().ends_with("exit 3"));
     assert!(script.contains(&format!("file '/a' '{}' ", HOSTILE.replace('\'', "'\\''"))));
-    let response = server.send("GET", "/plan/1/plan.sh", "");
-    assert_eq!(response.headers()["content-disposition"], "attachment; filename=\"lop-plan.sh\"");
+    let answer = server.get("/plan/1/plan.sh");
+    assert_eq!(answer.header("content-disposition"), "attachment; filename=\"lop-plan.sh\"");
 }
 
 #[test]
@@ -202,12 +202,12 @@ fn a_plan_of_many_lines_is_sent_whole() {
     let lines: Vec<String> =
         (0..1201).map(|n| line(&format!("/b/{n}"), &format!("/a/{n}"), "oldest")).collect();
     let server = server_with_plan(&lines, true);
-    assert_eq!(server.get("/plan/1/plan.jsonl"), lines.concat());
-    assert_eq!(server.get("/plan/1/plan.csv").lines().count(), 1202);
+    assert_eq!(server.page("/plan/1/plan.jsonl"), lines.concat());
+    assert_eq!(server.page("/plan/1/plan.csv").lines().count(), 1202);
     let steps =
-        server.get("/plan/1/plan.sh").lines().filter(|line| line.starts_with("file '")).count();
+        server.page("/plan/1/plan.sh").lines().filter(|line| line.starts_with("file '")).count();
     assert_eq!(steps, 1201);
-    assert!(server.get("/plan/1/lines?from=1200&count=50").contains("/b/1200"));
+    assert!(server.page("/plan/1/lines?from=1200&count=50").contains("/b/1200"));
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn unknown_plans_jobs_and_runs_do_not_exist() {
     let server = TestServer::new(true);
     for path in ["/plan/9/lines", "/plan/9/plan.csv", "/api/jobs/9", "/runs/9", "/runs/9/files.csv"]
     {
-        assert_eq!(server.send("GET", path, "").status(), StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(server.get(path).status, StatusCode::NOT_FOUND, "{path}");
     }
     assert_eq!(server.post("/api/jobs/9/cancel", "{}").0, StatusCode::NOT_FOUND);
     assert_eq!(server.post("/api/apply", r#"{"plan":9}"#).0, StatusCode::CONFLICT);
@@ -234,8 +234,8 @@ fn only_one_run_is_started_and_it_can_be_cancelled() {
     let (status, answer) = server.post("/api/undo", r#"{"run":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(answer["error"], "Restoring from quarantine is still running");
-    assert!(server.get("/").contains("id=\"running\" href=\"/runs\""));
-    assert!(!server.get("/").contains("hidden title=\"Show the running work\""));
+    assert!(server.page("/").contains("id=\"running\" href=\"/runs\""));
+    assert!(!server.page("/").contains("hidden title=\"Show the running work\""));
     let job = started["job"].as_u64().expect("a number");
     let lists = [server.app.jobs.list(), server.app.jobs.list()];
     assert!(lists[0].len() == 1 && Arc::ptr_eq(&lists[0][0], &lists[1][0]), "shared, not copied");
@@ -245,15 +245,15 @@ fn only_one_run_is_started_and_it_can_be_cancelled() {
     let (_, cancelled) = server.post(&format!("/api/jobs/{job}/cancel"), "{}");
     assert_eq!(cancelled["cancelled"], true);
     server.wait(job);
-    assert!(server.get(&format!("/runs?done={job}")).contains("was cancelled"));
+    assert!(server.page(&format!("/runs?done={job}")).contains("was cancelled"));
 }
 
 #[test]
 fn the_stream_of_events_ends_when_no_job_runs() {
     let server = TestServer::new(true);
-    let response = server.send("GET", "/events", "");
-    assert_eq!(response.headers()["content-type"], "text/event-stream");
-    let events = String::from_utf8(server.body(response)).expect("UTF-8");
+    let answer = server.get("/events");
+    assert_eq!(answer.header("content-type"), "text/event-stream");
+    let events = answer.text();
     assert!(events.contains("event: end\n") && events.contains("data: {\"jobs\":[]}"), "{events}");
     assert!(events.contains("retry: 1000\n") && events.contains("id: 0\n"), "{events}");
 
@@ -262,8 +262,7 @@ fn the_stream_of_events_ends_when_no_job_runs() {
         "{\"progress\":{\"stage\":\"walk\",\"text\":\"Walking\",\"done_percent\":40}}\n",
     );
     let (_, started) = server.post("/api/restore", "{}");
-    let response = server.send("GET", "/events", "");
-    let events = String::from_utf8(server.body(response)).expect("UTF-8");
+    let events = server.page("/events");
     assert!(events.contains("event: end\n"), "{events}");
     server.wait(started["job"].as_u64().expect("a number"));
 }
@@ -271,11 +270,11 @@ fn the_stream_of_events_ends_when_no_job_runs() {
 #[test]
 fn the_number_of_streams_is_limited() {
     let server = TestServer::new(true);
-    let open: Vec<_> = (0..32).map(|_| server.send("GET", "/events", "")).collect();
+    let open: Vec<_> = (0..32).map(|_| server.begin("/events")).collect();
     assert!(open.iter().all(|response| response.status() == StatusCode::OK));
-    assert_eq!(server.send("GET", "/events", "").status(), StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(server.begin("/events").status(), StatusCode::TOO_MANY_REQUESTS);
     drop(open);
-    assert_eq!(server.send("GET", "/events", "").status(), StatusCode::OK);
+    assert_eq!(server.begin("/events").status(), StatusCode::OK);
 }
 
 /// A target with the current version of a file.
@@ -286,7 +285,7 @@ fn target(path: &Path) -> Target {
 
 /// Moves `b` to quarantine as run 1, and leaves `c` alone because it differs.
 fn quarantine(server: &TestServer) {
-    let [keep, b, c] = ["a", "b<i>", "c"].map(|name| target(&server.path(name)));
+    let [keep, b, c] = ["a", "b<i>", "c"].map(|name| target(&server.tree.join(name)));
     let device = keep.version.device;
     let groups = [Group { keep, others: vec![b, c], digest: None }];
     let options = ApplyOptions {
@@ -317,18 +316,18 @@ fn server_with_run(allow_actions: bool) -> TestServer {
 #[test]
 fn a_run_is_listed_with_its_files_failures_and_undo() {
     let server = server_with_run(true);
-    let list = server.get("/runs");
+    let list = server.page("/runs");
     assert!(list.contains("href=\"/runs/1\"") && list.contains("quarantine"));
-    let page = server.get("/runs/1");
+    let page = server.page("/runs/1");
     for part in ["b&lt;i&gt;", "is not equal to the kept file", "left alone", "undo-dialog"] {
         assert!(page.contains(part), "{part}");
     }
     assert!(!page.contains("b<i>"));
     assert!(
-        server.get("/runs/1/undo").contains("1 file</b> would be restored")
-            || server.get("/runs/1/undo").contains("1 file would be restored")
+        server.page("/runs/1/undo").contains("1 file</b> would be restored")
+            || server.page("/runs/1/undo").contains("1 file would be restored")
     );
-    let csv = server.get("/runs/1/files.csv");
+    let csv = server.page("/runs/1/files.csv");
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(csv.contains("left alone") && csv.contains("is not equal to the kept file"));
     server.run("/api/undo", r#"{"run":1}"#);
@@ -338,10 +337,10 @@ fn a_run_is_listed_with_its_files_failures_and_undo() {
 #[test]
 fn the_quarantine_lists_files_and_counts_what_is_old_enough() {
     let server = server_with_run(true);
-    let page = server.get("/quarantine");
+    let page = server.page("/quarantine");
     assert!(page.contains("1 file</b> in quarantine") && page.contains("b&lt;i&gt;"));
-    assert!(server.get("/quarantine/purge?days=0").contains("1 file"));
-    assert!(server.get("/quarantine/purge?days=1").contains("No file is that old"));
+    assert!(server.page("/quarantine/purge?days=0").contains("1 file"));
+    assert!(server.page("/quarantine/purge?days=1").contains("No file is that old"));
     server.run("/api/purge", r#"{"days":2}"#);
     assert!(server.content("calls").contains("--older-than 172800s"));
     assert_eq!(server.post("/api/purge", r#"{"days":999999}"#).0, StatusCode::BAD_REQUEST);
@@ -352,7 +351,7 @@ fn the_quarantine_lists_files_and_counts_what_is_old_enough() {
 fn a_read_only_server_shows_runs_and_quarantine_without_their_dialogs() {
     let server = server_with_run(false);
     for path in ["/runs/1", "/quarantine"] {
-        let page = server.get(path);
+        let page = server.page(path);
         assert!(page.contains("read-only") && !page.contains("<dialog"), "{path}");
     }
 }

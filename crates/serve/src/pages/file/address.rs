@@ -13,7 +13,7 @@ use crate::hash::fnv1a;
 /// The address of a file, shown as the part of the path after `/file/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Segments")]
-pub(in crate::pages) struct Address {
+pub(crate) struct Address {
     /// The number of the group.
     pub(super) number: i64,
     /// The position of the file in the group.
@@ -31,7 +31,7 @@ struct Segments {
 
 impl Address {
     /// Returns the address of file `ordinal` of a group.
-    pub(in crate::pages) fn of(group: &Group, ordinal: u32, member: &Member) -> Address {
+    pub(crate) fn of(group: &Group, ordinal: u32, member: &Member) -> Address {
         let numbers = [member.inode, group.size, member.mtime_ns.cast_unsigned()];
         let numbers = numbers.into_iter().flat_map(u64::to_le_bytes);
         let version = fnv1a(member.path.iter().copied().chain(numbers));

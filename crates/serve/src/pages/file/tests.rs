@@ -17,11 +17,11 @@ use hyper::body::Body as _;
 use testkit::TreeBuilder;
 use tokio::runtime::Runtime;
 
-use crate::pages::fixture::Served;
+use crate::testing::TestServer;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x03 and some pixels";
 /// Puts something else in the place of a file.
-type Swap = fn(&Served);
+type Swap = fn(&TestServer);
 
 /// Another file of the same size.
 const SECRET: &[u8] = b"\x89PNG\r\n\x1a\n a secret of the same length!!!!";
@@ -29,15 +29,15 @@ const SECRET: &[u8] = b"\x89PNG\r\n\x1a\n a secret of the same length!!!!";
 const BOMB: &[u8] = b"\xff\xd8\xff\xe0\0\x04ab\xff\xc2\0\x11\x08\xff\xff\xff\xff\x03\x01\x22\0";
 
 /// A tree in which each file has a copy in `b`.
-fn served(files: &[(&str, &[u8])]) -> Served {
+fn served(files: &[(&str, &[u8])]) -> TestServer {
     let mut tree = TreeBuilder::new();
     for (name, bytes) in files {
         tree = tree.file(format!("a/{name}"), *bytes).file(format!("b/{name}"), *bytes);
     }
-    Served::new(tree.make_temp())
+    TestServer::scanned(&tree)
 }
 
-fn picture() -> (Served, String) {
+fn picture() -> (TestServer, String) {
     let served = served(&[("photo", PNG)]);
     let address = served.address("a/photo");
     (served, address)
@@ -149,13 +149,13 @@ fn an_address_names_files_only_by_numbers() {
 fn an_address_never_denotes_another_file_after_a_scan() {
     let (served, address) = picture();
     let copy = served.address("b/photo");
-    served.scan_again();
+    served.scan();
     assert_eq!(served.get(&address).status, StatusCode::OK, "the file is the same");
     fs::create_dir(served.tree.join("0")).expect("made");
     fs::write(served.tree.join("0/photo"), PNG).expect("written");
     fs::write(served.tree.join("b/photo"), SECRET).expect("written");
     fs::write(served.tree.join("b/secret"), SECRET).expect("written");
-    served.scan_again();
+    served.scan();
     assert_eq!(served.get(&served.address("0/photo")).status, StatusCode::OK);
     for old in [&address, &copy] {
         for uri in [old.clone(), format!("{old}/text"), format!("{old}/thumb")] {
@@ -222,23 +222,23 @@ fn a_file_that_is_gone_is_not_found() {
 fn a_response_is_never_longer_than_the_file_was() {
     let bytes = vec![b'x'; 300 << 10];
     let served = served(&[("large", &bytes)]);
-    let (mut body, runtime) = served.begin(&served.address("a/large"));
-    let first = piece(&mut body, &runtime).expect("a piece").expect("read");
+    let mut body = served.begin(&served.address("a/large")).into_body();
+    let first = piece(&mut body, &served.runtime).expect("a piece").expect("read");
     assert_eq!(first.len(), 256 << 10);
     fs::write(served.tree.join("a/large"), vec![b'y'; 1 << 20]).expect("written");
-    let rest = piece(&mut body, &runtime).expect("a piece").expect("read");
+    let rest = piece(&mut body, &served.runtime).expect("a piece").expect("read");
     assert_eq!(rest.len(), 44 << 10);
-    assert!(piece(&mut body, &runtime).is_none());
+    assert!(piece(&mut body, &served.runtime).is_none());
 }
 
 #[test]
 fn a_file_that_becomes_shorter_breaks_the_response() {
     let bytes = vec![b'x'; 300 << 10];
     let served = served(&[("large", &bytes)]);
-    let (mut body, runtime) = served.begin(&served.address("a/large"));
-    piece(&mut body, &runtime).expect("a piece").expect("read");
+    let mut body = served.begin(&served.address("a/large")).into_body();
+    piece(&mut body, &served.runtime).expect("a piece").expect("read");
     fs::write(served.tree.join("a/large"), "short").expect("written");
-    let rest = piece(&mut body, &runtime).expect("a piece");
+    let rest = piece(&mut body, &served.runtime).expect("a piece");
     assert!(rest.is_err(), "the client must not take it for complete");
 }
 

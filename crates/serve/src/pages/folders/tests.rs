@@ -6,7 +6,6 @@ use testkit::TreeBuilder;
 use super::shown::{self, Choices};
 use crate::app::folders::Progress;
 use crate::app::folders::report::Report;
-use crate::pages::fixture::Served;
 use crate::testing::TestServer;
 
 const EMPTY: &str =
@@ -47,7 +46,7 @@ fn relations_are_shown_as_sentences() {
 
 #[test]
 fn looking_at_the_page_compares_nothing() {
-    let served = Served::new(TreeBuilder::new().file("a", "alike").file("b", "alike").make_temp());
+    let served = TestServer::scanned(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
     let page = served.get("/folders");
     assert_eq!(page.status, StatusCode::OK);
     assert!(page.text().contains("Compare the folders"));
@@ -62,10 +61,10 @@ fn a_failure_is_shown_until_a_comparison_succeeds() {
     server.put("exit", "1");
     server.run("/api/folders", "");
     for visit in 0..2 {
-        let page = server.get("/folders");
+        let page = server.page("/folders");
         assert!(page.contains("The folders were not compared: the disk is on fire"), "{visit}");
         assert!(page.contains("Try again"), "{visit}");
-        let state = server.get("/folders/state");
+        let state = server.page("/folders/state");
         assert_eq!(state, r#"{"state":"failed","text":"the disk is on fire"}"#);
     }
     server.put("stderr", "");
@@ -73,12 +72,12 @@ fn a_failure_is_shown_until_a_comparison_succeeds() {
     server.put("stdout", "nonsense");
     server.run("/api/folders", "");
     for visit in 0..2 {
-        let page = server.get("/folders");
+        let page = server.page("/folders");
         assert!(page.contains("lop has printed something else"), "{visit}: {page}");
     }
     server.put("stdout", EMPTY);
     server.run("/api/folders", "");
-    assert!(server.get("/folders").contains("No folders have much in common"));
+    assert!(server.page("/folders").contains("No folders have much in common"));
 }
 
 #[test]
@@ -87,10 +86,10 @@ fn an_answer_that_was_dropped_from_memory_is_read_again() {
     server.make_catalog();
     server.put("stdout", EMPTY);
     server.run("/api/folders", "");
-    assert!(server.get("/folders").contains("No folders have much in common"));
+    assert!(server.page("/folders").contains("No folders have much in common"));
     server.app.drop_all();
-    assert_eq!(server.get("/folders/state"), r#"{"state":"done"}"#);
-    assert!(server.get("/folders").contains("No folders have much in common"));
+    assert_eq!(server.page("/folders/state"), r#"{"state":"done"}"#);
+    assert!(server.page("/folders").contains("No folders have much in common"));
 }
 
 #[test]
@@ -99,7 +98,7 @@ fn folders_that_are_a_set_can_be_decided_at_once() {
     for folder in ["x", "y"] {
         tree = tree.file(format!("{folder}/1"), "one").file(format!("{folder}/2"), "two");
     }
-    let served = Served::new(tree.file("z/2", "twofold").make_temp());
+    let served = TestServer::scanned(&tree.file("z/2", "twofold"));
     let path = |name: &str| served.tree.join(name).to_string_lossy().into_owned();
     let relation = |first: &str, second: &str| {
         format!(

@@ -7,7 +7,7 @@ use axum::http::Method;
 
 use super::table::ROUTES;
 use crate::assets;
-use crate::pages::fixture::Served;
+use crate::testing::TestServer;
 
 /// A route with an example.
 pub(super) struct Route {
@@ -18,13 +18,14 @@ pub(super) struct Route {
 }
 
 /// Returns the examples for a server.
-pub(super) fn of(served: &Served) -> Vec<Route> {
+pub(super) fn of(served: &TestServer) -> Vec<Route> {
     let number = served.number("private/a").to_string();
+    let address = served.address("private/a");
     let asset = assets::path("app.css");
     let example = |(method, pattern, rest, changes): (&str, &str, &str, bool)| {
         let path = match pattern {
             "/assets/{version}/{name}" => asset.clone(),
-            _ => pattern.replace("{number}", &number).replace("{ordinal}", "0"),
+            _ => pattern.replace("/file/{number}/{key}", &address).replace("{number}", &number),
         };
         let path =
             ["{job}", "{run}", "{id}"].iter().fold(path, |path, name| path.replace(name, "1"));

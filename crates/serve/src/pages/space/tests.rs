@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use testkit::TreeBuilder;
 
-use crate::pages::fixture::Served;
+use crate::testing::TestServer;
 
 /// Returns the value of an attribute of the first element that contains `marker`.
 fn attribute(page: &str, marker: &str, name: &str) -> String {
@@ -12,14 +12,14 @@ fn attribute(page: &str, marker: &str, name: &str) -> String {
     page[start..].split('"').next().expect("a value").to_owned()
 }
 
-fn served() -> Served {
+fn served() -> TestServer {
     let tree = TreeBuilder::new()
         .file("large/deep/one", vec![b'1'; 50_000])
         .file("large/two", vec![b'2'; 9000])
         .file("copy/one", vec![b'1'; 50_000])
         .file("<i>small", vec![b'3'; 100])
         .file("s\"mall/three", vec![b'3'; 100]);
-    Served::new(tree.make_temp())
+    TestServer::scanned(&tree)
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_sizes_follow_the_catalog() {
     let served = served();
     assert!(!served.get("/space").text().contains(">new</bdi>"));
     TreeBuilder::new().file("new/file", "new").make(served.tree.path());
-    served.scan_again();
+    served.scan();
     assert!(served.get("/space").text().contains(">new</bdi>"));
 }
 
@@ -89,7 +89,7 @@ fn a_map_of_many_folders_has_few_tiles() {
             tree = tree.file(format!("{outer}/{inner}/file"), vec![b'x'; 1 + outer * 8192]);
         }
     }
-    let served = Served::new(tree.make_temp());
+    let served = TestServer::scanned(&tree);
     let page = served.get("/space").text();
     let tiles = page.matches("<rect class=\"tile").count();
     assert!((30..=604).contains(&tiles), "{tiles} tiles, with the legend");
