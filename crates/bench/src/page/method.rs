@@ -54,7 +54,7 @@ times, in steps of one frame, with ten stops to load rows. A **task** is reporte
 for more than 50 ms. The **heap** is measured after garbage collection. **Filters** and **decisions** are sent by HTTP,
 each on a connection of its own. The time ends when the answer is complete. Each filter is sent once to each server,
 because the server remembers lists. The **memory** of the server is its resident memory: the most in each round
-(`VmHWM`), and that of another server which nobody has used for six minutes. `lop space` reads the same catalog. du,
+(`VmHWM`), and that of another server which nobody has used for five minutes. `lop space` reads the same catalog. du,
 ncdu and gdu walk the tree, so they are shown but not ranked.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,

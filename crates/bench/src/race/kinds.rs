@@ -187,7 +187,7 @@ pub const KINDS: [Kind; 14] = [
         about: "a million files reviewed in a browser, and their disk space",
         rows: || {
             vec![
-                (Work::Space, "review", None, 1.0, Created, AsIs, WARM, 9),
+                (Work::Space, "review", None, 1.0, Created, AsIs, WARM, 5),
                 (Work::Review, "review", None, 1.0, Created, AsIs, WARM, 5),
             ]
         },

@@ -54,9 +54,12 @@ const FRAMES: u32 = 24;
 pub(super) struct Scrolled {
     /// 0 if no task took more than 50 ms.
     pub(super) longest_task_ms: f64,
-    /// Bytes of live JavaScript objects.
+    /// Bytes of live JavaScript objects before the first pass.
     pub(super) heap_before: f64,
-    pub(super) heap_after: f64,
+    /// The same after the first pass.
+    pub(super) heap_after_one: f64,
+    /// The same after the last pass.
+    pub(super) heap_after_all: f64,
 }
 
 /// A browser that notes when the first rows appear.
@@ -89,19 +92,26 @@ impl<'a> Watched<'a> {
     pub(super) fn scroll(&self) -> Scrolled {
         self.browser.wait_until(IS_COMPLETE);
         let known = self.browser.findings().long_tasks.len();
-        let heap_before = float(self.browser.heap_bytes());
-        for _ in 0..PASSES {
-            for part in 0..PARTS {
-                self.browser.run(&scroll_through(part));
-                self.browser.wait_until(IS_COMPLETE);
-            }
-            self.browser.run("document.getElementById('list').scrollTop = 0");
-            self.browser.wait_until(IS_COMPLETE);
-        }
-        let heap_after = float(self.browser.heap_bytes());
+        let heap = || float(self.browser.heap_bytes());
+        let heap_before = heap();
+        self.scroll_once();
+        let heap_after_one = heap();
+        (1..PASSES).for_each(|_| self.scroll_once());
+        let heap_after_all = heap();
         let tasks = self.browser.findings().long_tasks;
         let tasks = tasks.iter().skip(known).map(|task| task.duration.as_secs_f64() * 1_000.0);
-        Scrolled { longest_task_ms: tasks.fold(0.0, f64::max), heap_before, heap_after }
+        let longest_task_ms = tasks.fold(0.0, f64::max);
+        Scrolled { longest_task_ms, heap_before, heap_after_one, heap_after_all }
+    }
+
+    /// Scrolls from the top to the bottom, and jumps back to the top.
+    fn scroll_once(&self) {
+        for part in 0..PARTS {
+            self.browser.run(&scroll_through(part));
+            self.browser.wait_until(IS_COMPLETE);
+        }
+        self.browser.run("document.getElementById('list').scrollTop = 0");
+        self.browser.wait_until(IS_COMPLETE);
     }
 }
 

@@ -191,7 +191,8 @@ pub(super) fn review() -> Record {
     read("bytes of the page with its first rows", Unit::Bytes, [45_000.0; 4]);
     read("longest task while scrolling", Unit::Ms, [300.0, 0.0, 0.0, 0.0]);
     read("heap before scrolling", Unit::Bytes, [2e6; 4]);
-    read("heap after scrolling", Unit::Bytes, [2.5e6; 4]);
+    read("heap after scrolling once", Unit::Bytes, [2.4e6; 4]);
+    read("heap after scrolling three times", Unit::Bytes, [2.5e6; 4]);
     read("filter img_", Unit::Ms, [50.0; 4]);
     read("filter photos", Unit::Ms, [50.0, 250.0, 251.0, 249.0]);
     read("groups that one decision is about", Unit::Number, [24_000.0; 4]);
