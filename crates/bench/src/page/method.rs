@@ -44,9 +44,8 @@ also calls `statx` for each file that lop lists. The time of **lop** includes lo
 It is also measured alone, on a Windows disk without junk, because lop compiles only rules whose variables occur on the
 disk. The number of `statx` calls comes from `strace -c -f`.
 
-**Reviewing** is measured without peers, because no other program keeps a catalog and decisions behind a page. `lop
-serve` works on the catalog of a million files in 120,000 groups. Each round starts a new server on a fresh copy of the
-catalog. Chromium, controlled through chromedriver, opens the page *Groups* as soon as the server has printed its
+**Reviewing** is measured without peers, because none of them does the same work. `lop serve` works on the catalog of a
+million files in 120,000 groups. Each round starts a new server on a fresh copy of the catalog. Chromium, controlled through chromedriver, opens the page *Groups* as soon as the server has printed its
 address. **First rows** is the time from the start of the navigation until the first row is in the document. The
 **bytes of the page** are those of the page and everything that it loads, with HTTP headers, as the browser reports them
 (`transferSize`), without previews of the user's files. The list is then scrolled from the top to the bottom three

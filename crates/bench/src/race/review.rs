@@ -2,8 +2,8 @@
 //!
 //! Both use a catalog that `lop scan` makes of the tree, once for each build of lop. Each round of a
 //! review starts a new server on a copy of this catalog, because a server remembers the lists of
-//! filters and the decisions. Peers that do the same work do not exist: other programs that show
-//! disk space walk the tree.
+//! filters and the decisions. None of the peers does the same work: those that show disk space walk
+//! the tree.
 
 mod page;
 mod server;
