@@ -2,7 +2,8 @@
 //!
 //! A folder `DATE-KIND` contains `machine.csv` ([`Fact`]), `tools.csv` ([`Tool`]), `scenarios.csv`
 //! ([`Scenario`]) and `runs.csv` ([`Run`], including failed runs). Some races also have a
-//! `counts.csv` ([`Count`]). The pages ([`crate::page`]) are computed from these files alone.
+//! `counts.csv` ([`Count`]) or a `readings.csv` ([`Reading`]). The pages ([`crate::page`]) are
+//! computed from these files alone.
 
 use std::path::{Path, PathBuf};
 
@@ -20,8 +21,8 @@ pub enum Role {
     Ours,
     /// A program to compare lop with. The fastest peer is the reference.
     Peer,
-    /// lop doing more work than its peers (writing a catalog) or less (using an existing one). Such
-    /// a result is shown but not ranked.
+    /// A program doing more work than the others (lop writing a catalog) or less (lop using an
+    /// existing one). Such a result is shown but not ranked.
     Aside,
 }
 
@@ -107,6 +108,34 @@ pub struct Count {
     pub count: u64,
 }
 
+/// A measurement of something that is not the run of a tool, such as the time until a page shows its
+/// first rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reading {
+    /// The [`Scenario::id`].
+    pub scenario: String,
+    /// The name of the measurement.
+    pub what: String,
+    /// The number of the round, from 1. Round 0 is the untimed one, whose values are not used.
+    pub round: u32,
+    /// The unit of the value.
+    pub unit: Unit,
+    /// The value.
+    pub value: f64,
+}
+
+/// The unit of a [`Reading`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Milliseconds.
+    Ms,
+    /// Bytes.
+    Bytes,
+    /// A number of things.
+    Number,
+}
+
 /// A record and the name of its folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dated {
@@ -119,7 +148,7 @@ pub struct Dated {
 }
 
 /// Everything that one race recorded.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Record {
     /// The properties of the machine, in display order.
     pub machine: Vec<Fact>,
@@ -131,6 +160,8 @@ pub struct Record {
     pub runs: Vec<Run>,
     /// Other counts.
     pub counts: Vec<Count>,
+    /// Measurements that are not runs of tools.
+    pub readings: Vec<Reading>,
 }
 
 impl Record {
@@ -147,10 +178,13 @@ impl Record {
         write_rows(&folder.join("tools.csv"), &self.tools)?;
         write_rows(&folder.join("scenarios.csv"), &self.scenarios)?;
         write_rows(&folder.join("runs.csv"), &self.runs)?;
-        if self.counts.is_empty() {
-            return Ok(());
+        if !self.counts.is_empty() {
+            write_rows(&folder.join("counts.csv"), &self.counts)?;
         }
-        write_rows(&folder.join("counts.csv"), &self.counts)
+        if !self.readings.is_empty() {
+            write_rows(&folder.join("readings.csv"), &self.readings)?;
+        }
+        Ok(())
     }
 
     /// Reads a record from its folder.
@@ -159,10 +193,9 @@ impl Record {
     ///
     /// A file is missing or has another format.
     pub fn read(folder: &Path) -> Result<Self, Failure> {
-        let counts = folder.join("counts.csv");
-        let counts = if counts.exists() { read_rows(&counts)? } else { Vec::new() };
         Ok(Self {
-            counts,
+            counts: read_optional(&folder.join("counts.csv"))?,
+            readings: read_optional(&folder.join("readings.csv"))?,
             machine: read_rows(&folder.join("machine.csv"))?,
             tools: read_rows(&folder.join("tools.csv"))?,
             scenarios: read_rows(&folder.join("scenarios.csv"))?,
@@ -174,6 +207,12 @@ impl Record {
     pub fn count(&self, scenario: &str, tool: &str, what: &str) -> Option<u64> {
         let is_it = |c: &&Count| (&*c.scenario, &*c.tool, &*c.what) == (scenario, tool, what);
         self.counts.iter().find(is_it).map(|count| count.count)
+    }
+
+    /// Returns the values of a measurement in the timed rounds of a scenario.
+    pub fn values(&self, scenario: &str, what: &str) -> impl Iterator<Item = f64> {
+        let is_it = move |r: &&Reading| (&*r.scenario, &*r.what) == (scenario, what) && r.round > 0;
+        self.readings.iter().filter(is_it).map(|reading| reading.value)
     }
 
     /// Returns the timed runs of a tool in a scenario.
@@ -252,6 +291,11 @@ pub(crate) fn write_rows<T: Serialize>(path: &Path, rows: &[T]) -> Result<(), Fa
         writer.serialize(row).map_err(|e| Failure::at(path, e))?;
     }
     writer.flush().map_err(|e| Failure::at(path, e))
+}
+
+/// Reads a file that only some records have.
+fn read_optional<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {
+    if path.exists() { read_rows(path) } else { Ok(Vec::new()) }
 }
 
 pub(crate) fn read_rows<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>, Failure> {

@@ -34,6 +34,10 @@ pub enum Work {
     Load,
     /// Take the files that rules match out of a tree.
     Apply,
+    /// Show the disk space of a tree.
+    Space,
+    /// Review the duplicates of a tree in a browser.
+    Review,
 }
 
 /// The order in which the files of a tree were written. It determines their order on the disk.

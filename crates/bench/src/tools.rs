@@ -57,7 +57,8 @@ pub struct Entrant {
     pub(crate) source: Source,
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
-    /// (followed by a host), `RULES/NAME` (a rule file or a script), `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
+    /// (followed by a host), `RULES/NAME` (a rule file or a script), `CATALOG` (of the
+    /// tree), `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
@@ -82,6 +83,8 @@ pub(crate) struct Places {
     pub(crate) rsh: String,
     /// `RULES/...`: the directory of rule files.
     pub(crate) rules: PathBuf,
+    /// `CATALOG`: a catalog of the tree that a race made before.
+    pub(crate) catalog: PathBuf,
 }
 
 /// The program of this crate.
@@ -111,6 +114,7 @@ impl Places {
             "DST" => &self.copy,
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
+            "CATALOG" => &self.catalog,
             "lop" => &self.lop,
             BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
@@ -319,6 +323,7 @@ mod tests {
             lop: PathBuf::from("/bin/lop"),
             rsh: "ssh -p 7".into(),
             rules: PathBuf::from("/rules"),
+            catalog: PathBuf::from("/db"),
         };
         let line = |name: &str, work| {
             let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
@@ -334,6 +339,7 @@ mod tests {
         assert_eq!(line("cp", Work::Mirror), "cp -a -T /t /c");
         let sweep = "/bin/lop sweep -q --list --rules /rules/all.ini /t";
         assert_eq!(line("lop", Work::Sweep), sweep);
+        assert_eq!(line("lop", Work::Space), "/bin/lop space -q --catalog /db /t");
         assert_eq!(line("rsync", Work::Push), "rsync -aHAXS -e ssh -p 7 /t/ localhost:/c/");
     }
 

@@ -29,9 +29,11 @@ pub use axe::Violation;
 pub use browser::{Browser, Options};
 pub use findings::Findings;
 
-/// Returns the target directory of the build that made this test.
+/// Returns the target directory of the build that made this test or program.
 fn target_directory() -> PathBuf {
-    let test = std::env::current_exe().expect("the path of this test");
-    // Tests are in target/PROFILE/deps.
-    test.ancestors().nth(3).expect("tests are below the target directory").to_owned()
+    let program = std::env::current_exe().expect("the path of this program");
+    // Tests are in target/PROFILE/deps, and programs in target/PROFILE.
+    let is_test = program.parent().is_some_and(|folder| folder.ends_with("deps"));
+    let above = program.ancestors().nth(if is_test { 3 } else { 2 });
+    above.expect("programs are below the target directory").to_owned()
 }

@@ -113,6 +113,11 @@ impl<'a> Comparison<'a> {
         self.peers().next().is_some() || self.out.iter().any(|out| out.tool.role == Role::Peer)
     }
 
+    /// Returns true if programs were run, even if none has a figure.
+    pub(super) fn has_tools(&self) -> bool {
+        self.rows().next().is_some() || !self.out.is_empty()
+    }
+
     /// Returns true if the time until all data was on storage was measured.
     pub(super) fn is_settled(&self) -> bool {
         self.rows().any(|row| row.settled().is_some())

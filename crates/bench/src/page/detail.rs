@@ -8,7 +8,7 @@ use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio, size};
 use super::job::{Job, headline};
 use super::words::{alternative, heading, inline, plural, sentence, slug};
-use super::{growth, requirements};
+use super::{growth, readings, requirements};
 
 /// A column of a table: its title, and the function that formats its cells.
 type Column = (&'static str, fn(&Row) -> String);
@@ -48,7 +48,7 @@ pub(super) fn page(job: Job, comparisons: &[&Comparison]) -> String {
         page.push_str(&format!("![{shown}]({}.svg)\n\n", job.slug()));
     }
     growth::write(&mut page, comparisons);
-    page.push_str(&requirements::table(comparisons));
+    page.push_str(&requirements::section(job, comparisons));
     for comparison in comparisons {
         write_comparison(&mut page, comparison);
     }
@@ -63,7 +63,10 @@ fn write_comparison(page: &mut String, comparison: &Comparison) {
     if !answers.is_empty() {
         page.push_str(&format!("{answers}\n\n"));
     }
-    write_table(page, comparison);
+    if comparison.has_tools() {
+        write_table(page, comparison);
+    }
+    readings::write(page, comparison);
     write_notes(page, comparison);
 }
 
@@ -116,7 +119,9 @@ fn write_notes(page: &mut String, comparison: &Comparison) {
             notes.push(format!("{name}: {trouble}. Its figures come from the {others}."));
         }
     }
-    notes.push(timed_runs(comparison));
+    if comparison.has_tools() {
+        notes.push(timed_runs(comparison));
+    }
     notes.extend(warmth(comparison));
     if !comparison.asides.is_empty() {
         notes.push(
@@ -128,6 +133,10 @@ fn write_notes(page: &mut String, comparison: &Comparison) {
                 }
                 Work::Load => "In italics, not ranked: lop with an empty rule file.",
                 Work::Apply => "In italics, not ranked: lop removing the whole tree.",
+                Work::Space => {
+                    "In italics, not ranked: programs that walk the tree. lop reads the catalog of an \
+                     earlier scan, so the difference shows what the catalog saves."
+                }
                 _ => {
                     "In italics, not ranked: lop writing a catalog, and lop scanning again with it."
                 }
@@ -139,7 +148,8 @@ fn write_notes(page: &mut String, comparison: &Comparison) {
         notes.push("Settled: time until `syncfs` returned, when all data was on storage.".into());
     }
     let (folder, date) = (comparison.folder, comparison.folder.get(..10).unwrap_or("once"));
-    let runs = format!("../../benchsuite/runs/{folder}/runs.csv");
+    let file = if comparison.has_tools() { "runs.csv" } else { "readings.csv" };
+    let runs = format!("../../benchsuite/runs/{folder}/{file}");
     notes.push(format!("Recorded {date}: [every run]({runs})."));
     for note in notes {
         page.push_str(&format!("- {note}\n"));

@@ -24,11 +24,12 @@ pub(super) enum Job {
     Ssh,
     Delete,
     Sweep,
+    Review,
 }
 
 impl Job {
     /// All jobs, in the order of the summary page.
-    pub(super) const ALL: [Self; 8] = [
+    pub(super) const ALL: [Self; 9] = [
         Self::FindWarm,
         Self::FindCold,
         Self::FindHdd,
@@ -37,6 +38,7 @@ impl Job {
         Self::Ssh,
         Self::Delete,
         Self::Sweep,
+        Self::Review,
     ];
 
     /// Returns the job that a scenario belongs to.
@@ -50,6 +52,7 @@ impl Job {
             (Work::Push | Work::Pull, ..) => Self::Ssh,
             (Work::Delete, ..) => Self::Delete,
             (Work::Sweep | Work::Anywhere | Work::Load | Work::Apply, ..) => Self::Sweep,
+            (Work::Space | Work::Review, ..) => Self::Review,
         }
     }
 
@@ -64,6 +67,7 @@ impl Job {
             Self::Ssh => "Mirror through ssh",
             Self::Delete => "Delete a tree",
             Self::Sweep => "Sweep junk by rules",
+            Self::Review => "Review duplicates and disk space",
         }
     }
 
@@ -78,6 +82,7 @@ impl Job {
             Self::Ssh => "mirror-ssh",
             Self::Delete => "delete",
             Self::Sweep => "sweep",
+            Self::Review => "review",
         }
     }
 

@@ -9,7 +9,7 @@
 //! |---|---|
 //! | `summary` | `docs/benchmarks.md`: one table per job |
 //! | `verdict`, `ranking` | its sections: how often lop wins and where it loses, and ranks averaged over disks and caches |
-//! | `detail`, `growth`, `requirements` | the page of a job: every comparison in full, time by size, and limits |
+//! | `detail`, `growth`, `requirements`, `readings` | the page of a job: every comparison in full, time by size, limits, and what is not a run |
 //! | `method` | the page on method, machines, trees and tools |
 //! | `bars`, `head_trace`, on `svg` | the charts |
 //! | `job`, `comparison` | the data that the pages are computed from |
@@ -24,6 +24,7 @@ mod head_trace;
 mod job;
 mod method;
 mod ranking;
+mod readings;
 mod requirements;
 mod summary;
 mod svg;

@@ -6,7 +6,7 @@ use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio};
 use super::job::{GROWTH, Job, RANKED_CORPUS, headline};
 use super::words::{alternative, inline, link, plural, storage};
-use super::{ranking, verdict};
+use super::{ranking, requirements, verdict};
 
 const OPENING: &str = "\
 # Benchmarks
@@ -50,8 +50,16 @@ fn write_job(page: &mut String, job: Job, comparisons: &[&Comparison]) {
     let (title, slug) = (job.title(), job.slug());
     page.push_str(&format!("## {title}\n\n"));
     page.push_str(&span(comparisons));
+    if let Some(score) = requirements::score(job, comparisons) {
+        page.push_str(&format!("lop meets {score} requirements. "));
+    }
     page.push_str(&format!("All tools and figures: [{slug}](benchmarks/{slug}.md).\n\n"));
     page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(headline)));
+    if job == Job::Review {
+        // No peer does the same work.
+        page.push_str(&requirements::table(job, comparisons));
+        return;
+    }
     page.push_str("| tree | names | storage | lop | fastest peer | lop / peer |\n");
     page.push_str("|---|---:|---|---:|---:|---:|\n");
     // Some sweeps are compared only with other runs of lop.

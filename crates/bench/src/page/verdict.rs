@@ -90,9 +90,11 @@ fn outcome(comparison: &Comparison) -> Option<Outcome> {
     })
 }
 
-/// Returns true if lop did not take part.
+/// Returns true if programs were compared without lop.
 fn is_without_lop(comparison: &Comparison) -> bool {
-    comparison.ours().is_none() && comparison.out.iter().all(|out| out.tool.role != Role::Ours)
+    comparison.has_tools()
+        && comparison.ours().is_none()
+        && comparison.out.iter().all(|out| out.tool.role != Role::Ours)
 }
 
 /// Writes a row for each comparison in which lop is not the fastest, and then a sentence about its

@@ -32,6 +32,8 @@ pub(super) fn tree(scenario: &Scenario) -> String {
         Work::Anywhere => format!("Finding junk in {corpus} by rules that match anywhere"),
         Work::Load => format!("Loading rules for {corpus}, with nothing to find"),
         Work::Apply => format!("Taking the junk out of {corpus}"),
+        Work::Space => format!("Showing the disk space of {corpus}"),
+        Work::Review => format!("Reviewing the duplicates of {corpus} in a browser"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {
         return done;
@@ -125,6 +127,8 @@ fn short_tree(scenario: &Scenario) -> String {
         Work::Anywhere => ", rules that match anywhere",
         Work::Load => ", nothing to find",
         Work::Apply => ", moved away",
+        Work::Space => ", disk space",
+        Work::Review => ", in a browser",
         Work::Push => ", push",
         Work::Pull => ", pull",
     };

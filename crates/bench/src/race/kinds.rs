@@ -47,7 +47,7 @@ const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
 /// All kinds. With these sizes, all races together take about five hours on two cores.
-pub const KINDS: [Kind; 13] = [
+pub const KINDS: [Kind; 14] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -183,6 +183,16 @@ pub const KINDS: [Kind; 13] = [
         },
     },
     Kind {
+        name: "review",
+        about: "a million files reviewed in a browser, and their disk space",
+        rows: || {
+            vec![
+                (Work::Space, "review", None, 1.0, Created, AsIs, WARM, 5),
+                (Work::Review, "review", None, 1.0, Created, AsIs, WARM, 5),
+            ]
+        },
+    },
+    Kind {
         name: "smoke",
         about: "everything once and small, to see that it works; nothing is recorded",
         rows: || {
@@ -201,6 +211,8 @@ pub const KINDS: [Kind; 13] = [
                 (Work::Anywhere, "windows-disk", Some(1_000), 0.1, Created, AsIs, WARM, 1),
                 (Work::Load, "windows-junk", Some(EMPTY_DISK), 1.0, Created, AsIs, WARM, 1),
                 (Work::Apply, "windows-junk", Some(1_000), 1.0, Created, Ext4, WARM, 1),
+                (Work::Space, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
+                (Work::Review, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
             ]
         },
     },
@@ -267,14 +279,15 @@ impl Setup {
         if self.device == Hdd && !Path::new("/dev/fuse").exists() {
             return Some("there is no /dev/fuse".into());
         }
-        let mkfs = match self.device {
-            AsIs => return None,
-            Hdd | Ext4 => "mkfs.ext4",
-            Xfs => "mkfs.xfs",
-            Btrfs => "mkfs.btrfs",
+        let needed: &[&str] = match (self.work, self.device) {
+            (Work::Review, _) => &["chromium", "chromedriver"],
+            (_, AsIs) => &[],
+            (_, Hdd | Ext4) => &["mkfs.ext4"],
+            (_, Xfs) => &["mkfs.xfs"],
+            (_, Btrfs) => &["mkfs.btrfs"],
         };
-        let missing = tool(&["which", mkfs], &[]).is_err();
-        missing.then(|| format!("{mkfs} is not installed"))
+        let missing = needed.iter().find(|program| tool(&["which", program], &[]).is_err());
+        missing.map(|program| format!("{program} is not installed"))
     }
 }
 
@@ -289,7 +302,14 @@ mod tests {
             let setups = kind.setups().expect("existing corpora");
             for setup in setups {
                 assert!(setup.rounds > 0 && !setup.caches.is_empty(), "{}", kind.name);
-                let reads = [Work::Find, Work::Sweep, Work::Anywhere, Work::Load];
+                let reads = [
+                    Work::Find,
+                    Work::Sweep,
+                    Work::Anywhere,
+                    Work::Load,
+                    Work::Space,
+                    Work::Review,
+                ];
                 let images = reads.contains(&setup.work) || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);
             }

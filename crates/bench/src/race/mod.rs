@@ -8,6 +8,7 @@ mod change;
 mod find;
 mod kinds;
 mod machine;
+pub(crate) mod review;
 pub(crate) mod sweep;
 
 use std::fs;
@@ -115,8 +116,7 @@ impl Race {
         if !present.iter().any(|(entrant, _)| entrant.role == Role::Ours) {
             return Err(Failure::at(&options.lop, "does not run; cargo build --release makes it"));
         }
-        let (tools, scenarios, runs, counts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let record = Record { machine, tools, scenarios, runs, counts };
+        let record = Record { machine, ..Record::default() };
         Ok(Self {
             options,
             field: present,
@@ -151,7 +151,7 @@ impl Race {
                 }
             }
             let (scenarios, runs) = (self.record.scenarios.len(), self.record.runs.len());
-            let counts = self.record.counts.len();
+            let (counts, readings) = (self.record.counts.len(), self.record.readings.len());
             let held = match setup.work {
                 Work::Find => self.find(&setup),
                 Work::Mirror | Work::Copy | Work::Again | Work::Push | Work::Pull => {
@@ -159,6 +159,8 @@ impl Race {
                 }
                 Work::Link | Work::Delete | Work::Apply => self.in_place(&setup),
                 Work::Sweep | Work::Anywhere | Work::Load => self.sweep(&setup),
+                Work::Space => self.space(&setup),
+                Work::Review => self.review(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -168,6 +170,7 @@ impl Race {
                 self.record.scenarios.truncate(scenarios);
                 self.record.runs.truncate(runs);
                 self.record.counts.truncate(counts);
+                self.record.readings.truncate(readings);
             }
         }
         for (entrant, tool) in self.field {
@@ -222,6 +225,7 @@ impl Race {
             lop: self.options.lop.clone(),
             rsh: self.server.as_ref().map(Sshd::rsh).unwrap_or_default(),
             rules: self.options.store.join("rules"),
+            catalog: self.options.store.join("catalog.db"),
         }
     }
 
@@ -307,6 +311,8 @@ fn verb(work: Work) -> &'static str {
         Work::Anywhere => "swept by rules that match anywhere",
         Work::Load => "swept, with nothing to find",
         Work::Apply => "cleaned by rules",
+        Work::Space => "summed up",
+        Work::Review => "reviewed in a browser",
     }
 }
 

@@ -36,10 +36,12 @@ const fn lop_copies(work: Work, command: &'static str) -> Entrant {
 
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
-use Work::{Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Sweep};
+use Work::{
+    Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Space, Sweep,
+};
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 54] = [
+pub(crate) const ENTRANTS: [Entrant; 58] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -163,6 +165,13 @@ pub(crate) const ENTRANTS: [Entrant; 54] = [
         "lop sweep -q --yes --apply --catalog FILE --rules RULES/junk.ini DIR",
     ),
     lop_sweeps(PURGE, Apply, "lop purge -q --yes DIR"),
+    Entrant {
+        role: Role::Ours,
+        ..walker("lop", Source::Here, "lop space -q --catalog CATALOG DIR")
+    },
+    walker("du", Debian("coreutils"), "du -s DIR"),
+    walker("ncdu", Debian("ncdu"), "ncdu -0 -o FILE DIR"),
+    walker("gdu", Debian("gdu"), "gdu -n -s -p -c DIR"),
 ];
 
 /// The name of the reference for previews ([`crate::bare_walk`]).
@@ -179,6 +188,12 @@ const fn lop_sweeps(name: &'static str, work: Work, command: &'static str) -> En
     // A name of three bytes is "lop".
     let role = if name.len() == 3 { Role::Ours } else { Role::Aside };
     Entrant { role, ..peer(name, work, Source::Here, command, Answer::None) }
+}
+
+/// Returns an entry for a program that sums up disk space. It walks the tree and lop reads its
+/// catalog, so it is not ranked.
+const fn walker(name: &'static str, source: Source, command: &'static str) -> Entrant {
+    Entrant { role: Role::Aside, ..peer(name, Space, source, command, Answer::None) }
 }
 
 /// Returns an entry for the script in one of its stages.

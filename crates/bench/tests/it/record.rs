@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bench::record::{Count, Ending, Fact, Record, Role, Run, Tool, fresh_name, newest};
+use bench::record::{
+    Count, Ending, Fact, Reading, Record, Role, Run, Tool, Unit, fresh_name, newest,
+};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 use testkit::TempTree;
 
@@ -32,6 +34,13 @@ fn record() -> Record {
             tool: "lop".into(),
             what: "statx".into(),
             count: 7,
+        }],
+        readings: vec![Reading {
+            scenario: "hdd".into(),
+            what: "filter \"a, b\"".into(),
+            round: 1,
+            unit: Unit::Ms,
+            value: 0.1,
         }],
     }
 }
@@ -88,13 +97,7 @@ fn a_record_survives_writing_and_reading() {
 fn an_empty_record_survives_writing_and_reading() {
     let place = TempTree::new();
     let folder = place.join("2026-07-18-find");
-    let empty = Record {
-        machine: Vec::new(),
-        tools: Vec::new(),
-        scenarios: Vec::new(),
-        runs: Vec::new(),
-        counts: Vec::new(),
-    };
+    let empty = Record::default();
     empty.write(&folder).expect("it can be written");
     assert_eq!(Record::read(&folder), Ok(empty));
 }

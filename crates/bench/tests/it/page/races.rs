@@ -1,6 +1,6 @@
 //! Records with medians chosen so that every part of the pages has something to show.
 
-use bench::record::{Count, Dated, Ending, Fact, Record, Role, Run, Tool};
+use bench::record::{Count, Dated, Ending, Fact, Reading, Record, Role, Run, Tool, Unit};
 use bench::scenario::{Cache, Device, Order, Scenario, Work};
 
 /// The times of rounds 1 to 5 as multiples of the median.
@@ -165,6 +165,44 @@ pub(super) fn sweep() -> Record {
     record
 }
 
+/// Returns a review in three rounds without an idle server, and the disk space of the same tree.
+pub(super) fn review() -> Record {
+    let mut record = empty(&["lop|ours", "du|aside"].map(tool));
+    let of = |id: &str, work| {
+        let corpus = "review".to_owned();
+        let scenario = tree(id, Device::AsIs, Cache::Warm);
+        Scenario { work, corpus, names: 1_000_000, ..scenario }
+    };
+    record.race(&of("space", Work::Space), &[0.15, 3.0]);
+    record.scenarios.push(of("review", Work::Review));
+    let mut read = |what: &str, unit, values: [f64; 4]| {
+        for (round, value) in (0..).zip(values) {
+            let (scenario, what) = ("review".to_owned(), what.to_owned());
+            record.readings.push(Reading { scenario, what, round, unit, value });
+        }
+    };
+    let mebibyte = 1024.0 * 1024.0;
+    read(
+        "first rows, right after the server has started",
+        Unit::Ms,
+        [5_000.0, 350.0, 900.0, 340.0],
+    );
+    read("first rows, later", Unit::Ms, [900.0, 200.0, 350.0, 100.0]);
+    read("bytes of the page with its first rows", Unit::Bytes, [45_000.0; 4]);
+    read("longest task while scrolling", Unit::Ms, [300.0, 0.0, 0.0, 0.0]);
+    read("heap before scrolling", Unit::Bytes, [2e6; 4]);
+    read("heap after scrolling once", Unit::Bytes, [2.4e6; 4]);
+    read("heap after scrolling three times", Unit::Bytes, [2.5e6; 4]);
+    read("filter img_", Unit::Ms, [50.0; 4]);
+    read("filter photos", Unit::Ms, [50.0, 250.0, 251.0, 249.0]);
+    read("groups that one decision is about", Unit::Number, [24_000.0; 4]);
+    read("decision by folder", Unit::Ms, [100.0; 4]);
+    let peaks = [900.0, 150.0, 210.0, 180.0].map(|value| value * mebibyte);
+    read("memory of the server, at most", Unit::Bytes, peaks);
+    read("size of lop", Unit::Bytes, [20e6; 4]);
+    record
+}
+
 /// Fills and spoils records.
 pub(super) trait Racing {
     /// Adds a scenario with one untimed and five timed runs of each tool, given the medians of the
@@ -278,5 +316,6 @@ fn empty(tools: &[Tool]) -> Record {
         scenarios: Vec::new(),
         runs: Vec::new(),
         counts: Vec::new(),
+        readings: Vec::new(),
     }
 }

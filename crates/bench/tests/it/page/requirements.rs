@@ -1,15 +1,19 @@
-//! The table of requirements on the page about sweeps.
+//! The tables of requirements on the pages about sweeps and about reviews.
 
 use bench::record::{Count, Record, Run};
 use bench::scenario::{Scenario, Work};
 
-use super::races::sweep as race;
-use super::{only, pages_of, rows};
+use super::races::{review, sweep as race};
+use super::{names, only, pages_of, rows, text_of};
 
 fn figures(record: Record) -> Vec<String> {
-    let text = pages_of(&only("sweep", record));
-    let cell = |row: &&str| row.rsplit('|').nth(1).unwrap_or("").trim().to_owned();
-    rows(&text, "## Requirements").iter().map(cell).collect()
+    column(&pages_of(&only("sweep", record)), "## Requirements", 2)
+}
+
+/// Returns a column of a table, counted from the last one.
+fn column(text: &str, start: &str, from_last: usize) -> Vec<String> {
+    let cell = |row: &&str| row.rsplit('|').nth(from_last).unwrap_or("").trim().to_owned();
+    rows(text, start).iter().map(cell).collect()
 }
 
 #[test]
@@ -55,4 +59,43 @@ fn sweeps_without_a_peer_are_not_in_the_summary() {
     let summary = rows(&files["benchmarks.md"], "## Sweep junk by rules");
     assert_eq!(summary.len(), 2, "{summary:?}");
     assert!(files["benchmarks/sweep.md"].contains("id=\"sweep-apply\""));
+}
+
+#[test]
+fn the_requirements_of_reviews_are_in_the_summary() {
+    let text = text_of(&only("review", review()));
+    let title = "## Review duplicates and disk space";
+    let expected = [
+        ("**350 ms**", "**no**"),
+        ("200 ms", "yes"),
+        ("45.0 kB", "yes"),
+        ("none above 50 ms", "yes"),
+        ("**1.25x**", "**no**"),
+        ("1.04x", "yes"),
+        ("**250 ms**", "**no**"),
+        ("100 ms", "yes"),
+        ("not measured", "-"),
+        ("**210 MiB**", "**no**"),
+        ("**8.35 MB**", "**no**"),
+        ("150 ms", "yes"),
+    ];
+    let (figures, met) = (column(&text, title, 2), column(&text, title, 1));
+    let found = figures.iter().map(String::as_str).zip(met.iter().map(String::as_str));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+    assert!(text.contains("the slowest filter over 1,000,000 names, `photos`"), "{text}");
+    assert!(text.contains("lop meets 6 of 12 requirements"), "{text}");
+    assert!(!text.contains("shown without lop"), "a review has no peers: {text}");
+}
+
+#[test]
+fn measurements_have_their_medians_and_extremes() {
+    let text = pages_of(&only("review", review()));
+    let table = rows(&text, "<a id=\"review-review\">");
+    assert_eq!(
+        table[0],
+        "| first rows, right after the server has started | 350 ms | 340 ms - 900 ms | 3 |"
+    );
+    assert!(names(&table).contains(&"filter img_"), "{table:?}");
+    assert!(text.contains("runs/2026-07-20-review/readings.csv"), "{text}");
+    assert!(names(&rows(&text, "<a id=\"review-space\">")).contains(&"du"), "{text}");
 }
