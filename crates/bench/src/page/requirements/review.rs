@@ -29,10 +29,7 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
     let which = slowest.as_ref().map_or(String::new(), |(filter, _)| format!(", `{filter}`"));
     let filter = format!("the slowest filter over {} names{which}", count(names));
     let beyond = in_units(middle(BINARY), 1e6).map(|size| size - SIZE_WITHOUT_SERVE);
-    let size = format!(
-        "size of lop beyond {} MB, its size without `lop serve`",
-        number(SIZE_WITHOUT_SERVE)
-    );
+    let size = format!("size of lop beyond {SIZE_WITHOUT_SERVE} MB, its size without `lop serve`");
     vec![
         row(
             "first rows after opening the page *Groups*, right after the server has started",
