@@ -10,9 +10,11 @@
 mod bound;
 mod needle;
 mod parse;
+mod pattern;
 pub(crate) mod search;
 mod test;
 mod types;
+mod verdict;
 
 use std::fmt;
 

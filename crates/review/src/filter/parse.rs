@@ -1,7 +1,7 @@
 //! Parses filters. The text may come from anywhere, so no text may make this code panic or recurse.
 
 use crate::filter::bound::{self, Bound};
-use crate::filter::test::{compile_name, compile_path};
+use crate::filter::pattern::{compile_name, compile_path};
 use crate::filter::types::Type;
 use crate::filter::{Condition, DecisionState, Filter, FilterError, MAX_LENGTH, MAX_TERMS, Term};
 

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use walk::{DirId, FileId};
 
-use crate::filter::test::{File, FileTest, Verdict};
+use crate::filter::test::{File, FileTest};
+use crate::filter::verdict::Verdict;
 use crate::filter::{Condition, Filter};
 use crate::index::{Index, NO_GROUP};
 use crate::status::Status;

@@ -6,25 +6,14 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::GlobSet;
 
 use crate::filter::Condition;
 use crate::filter::bound::Bound;
 use crate::filter::needle::Needle;
+use crate::filter::pattern::{PathTest, compile_name, may_match, needed_in_name};
 use crate::filter::types::{Table, Type};
-
-/// The result of testing the path of a directory, for all files in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// No file directly in the directory matches.
-    None,
-    /// All files in the directory and in its subdirectories match.
-    All,
-    /// The names decide. The parts of a word before and after its last slash match separately.
-    Joint,
-    /// The names decide.
-    Names,
-}
+use crate::filter::verdict::Verdict;
 
 /// A file as tests see it.
 #[derive(Clone, Copy, Debug)]
@@ -47,15 +36,6 @@ pub(super) enum FileTest<'a> {
     Word(WordTest),
 }
 
-/// A pattern for paths.
-#[derive(Debug)]
-pub(super) struct PathTest {
-    glob: GlobSet,
-    /// A word that the names of all matching files contain.
-    needed: Option<Needle>,
-    dirs_only: bool,
-}
-
 /// A part of a path.
 #[derive(Debug)]
 pub(super) struct WordTest {
@@ -76,11 +56,7 @@ impl<'a> FileTest<'a> {
             Condition::Name(pattern) => {
                 FileTest::Name(compile_name(pattern).unwrap_or_default(), needed_in_name(pattern))
             }
-            Condition::Path(pattern) => FileTest::Path(PathTest {
-                glob: compile_path(pattern).unwrap_or_default(),
-                needed: needed_in_name(pattern),
-                dirs_only: pattern.ends_with('/'),
-            }),
+            Condition::Path(pattern) => FileTest::Path(PathTest::new(pattern)),
             Condition::Word(word) => FileTest::Word(WordTest::new(word.as_bytes())),
         })
     }
@@ -97,8 +73,7 @@ impl<'a> FileTest<'a> {
             return Verdict::All;
         }
         match self {
-            FileTest::Path(path) if path.matches(dir) => Verdict::All,
-            FileTest::Path(path) if path.dirs_only => Verdict::None,
+            FileTest::Path(path) => path.judge(dir),
             FileTest::Word(word) => word.judge(dir),
             _ => Verdict::Names,
         }
@@ -117,24 +92,9 @@ impl<'a> FileTest<'a> {
             (_, FileTest::Name(glob, needed)) => {
                 may_match(needed.as_ref(), file.name) && glob.is_match(OsStr::from_bytes(file.name))
             }
-            (_, FileTest::Path(test)) if !may_match(test.needed.as_ref(), file.name) => false,
-            (_, FileTest::Path(test)) => {
-                path.clear();
-                path.extend_from_slice(file.dir);
-                path.extend_from_slice(file.name);
-                test.matches(path)
-            }
+            (_, FileTest::Path(test)) => test.matches(file.name, file.dir, path),
             (verdict, FileTest::Word(word)) => word.matches(file.name, verdict),
         }
-    }
-}
-
-impl PathTest {
-    /// Returns whether the pattern matches an absolute path itself.
-    fn matches(&self, path: &[u8]) -> bool {
-        let below = path.strip_prefix(b"/").unwrap_or(path);
-        let below = below.strip_suffix(b"/").unwrap_or(below);
-        !below.is_empty() && self.glob.is_match(OsStr::from_bytes(below))
     }
 }
 
@@ -177,41 +137,4 @@ fn ends_with(text: &[u8], end: &[u8]) -> bool {
 fn has_extension(name: &[u8], extension: &[u8]) -> bool {
     let dot = name.len().checked_sub(extension.len() + 1).filter(|&dot| dot > 0);
     dot.is_some_and(|dot| name[dot] == b'.' && name[dot + 1..].eq_ignore_ascii_case(extension))
-}
-
-fn may_match(needed: Option<&Needle>, name: &[u8]) -> bool {
-    needed.is_none_or(|needed| needed.is_in(name))
-}
-
-/// Returns a word that every file name must contain to match a pattern, because searching for a word
-/// is much faster than matching a pattern. Returns `None` if the pattern has braces, sets or escapes,
-/// in which a slash or a wildcard may have another meaning.
-fn needed_in_name(pattern: &str) -> Option<Needle> {
-    if !pattern.is_ascii() || pattern.contains(['{', '}', '[', ']', '\\']) {
-        return None;
-    }
-    let last = pattern.rsplit('/').next()?;
-    let word = last.split(['*', '?']).max_by_key(|word| word.len())?;
-    (!word.is_empty()).then(|| Needle::new(word.as_bytes()))
-}
-
-/// Compiles a pattern for names.
-pub(super) fn compile_name(pattern: &str) -> Result<GlobSet, globset::Error> {
-    compile(pattern)
-}
-
-/// Compiles a pattern for absolute paths without their leading slash. Unless the pattern starts with
-/// a slash, it may start at any directory.
-pub(super) fn compile_path(pattern: &str) -> Result<GlobSet, globset::Error> {
-    let bare = pattern.trim_end_matches('/');
-    match bare.strip_prefix('/') {
-        Some(rooted) => compile(rooted.trim_start_matches('/')),
-        None => compile(&format!("**/{bare}")),
-    }
-}
-
-fn compile(pattern: &str) -> Result<GlobSet, globset::Error> {
-    let mut builder = GlobBuilder::new(pattern);
-    builder.literal_separator(true).backslash_escape(true).case_insensitive(true);
-    GlobSetBuilder::new().add(builder.build()?).build()
 }

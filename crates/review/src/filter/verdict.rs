@@ -1,0 +1,14 @@
+//! What the path of a directory tells about the files in it.
+
+/// The result of testing the path of a directory, for all files in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// No file directly in the directory matches.
+    None,
+    /// All files in the directory and in its subdirectories match.
+    All,
+    /// The names decide. The parts of a word before and after its last slash match separately.
+    Joint,
+    /// The names decide.
+    Names,
+}
