@@ -89,6 +89,11 @@ export function start() {
     event.preventDefault();
     if (page.current()) page.decide(scope(), { rules: [event.target.elements.rule.value] });
   });
+  page.detailBox.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.id !== "rule") return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  });
 
   onKey("ArrowRight", "Next file of the group", () => markFile(file + 1, true));
   onKey("ArrowLeft", "Previous file of the group", () => markFile(file - 1, true));
