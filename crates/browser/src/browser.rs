@@ -222,14 +222,16 @@ impl Browser {
         used.map_or_else(|| self.fail("no size of the heap"), |bytes| bytes as u64)
     }
 
-    /// Saves a picture of the page as `screenshots/NAME.png` in the target directory.
+    /// Saves a picture of the page as `NAME.png`, in the folder that the environment variable
+    /// `LOP_SCREENSHOTS` names, or in `screenshots` in the target directory.
     pub fn screenshot(&self, name: &str) -> PathBuf {
         self.done(self.save_picture(name))
     }
 
     fn save_picture(&self, name: &str) -> Outcome<PathBuf> {
         let picture = self.session.screenshot()?;
-        let folder = crate::target_directory().join("screenshots");
+        let chosen = std::env::var_os("LOP_SCREENSHOTS").map(PathBuf::from);
+        let folder = chosen.unwrap_or_else(|| crate::target_directory().join("screenshots"));
         let path = folder.join(format!("{name}.png"));
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, picture));
         written.map_err(|e| format!("{}: {e}", path.display()))?;

@@ -1,5 +1,6 @@
 //! State that all handlers share: the options, the jobs, and a helper for slow work.
 
+pub(crate) mod changes;
 pub(crate) mod disks;
 mod door;
 pub(crate) mod folders;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use catalog::{Catalog, Decider};
 use review::Review;
 
+use self::changes::Changes;
 use self::disks::{ANSWER_TIMEOUT, Disks};
 use self::door::CatalogDoor;
 use self::folders::{Folders, Progress};
@@ -43,6 +45,8 @@ pub(crate) struct App {
     pub(crate) jobs: Jobs,
     /// The plans that ended jobs made.
     pub(crate) plans: Plans,
+    /// The decisions that this server has changed.
+    pub(crate) changes: Changes,
     /// The open streams of events.
     pub(crate) streams: Streams,
     /// The threads that work on files.
@@ -67,6 +71,7 @@ impl App {
             csrf,
             jobs,
             plans,
+            changes: Changes::default(),
             streams,
             disks: Arc::new(Disks::new()),
             summaries: Summaries::default(),

@@ -77,7 +77,7 @@ pub use path_bytes::PathBytes;
 pub use peers::jdupes;
 pub use random::{RandomTree, random_tree};
 pub use remove::remove_tree;
-pub use running::{Running, When};
+pub use running::{Running, When, signal_process};
 pub use rustix::process::Signal;
 pub use sandbox::{NOBODY, Sandbox};
 pub use snapshot::{Compare, Snapshot, assert_contents_kept, assert_same};

@@ -156,6 +156,12 @@ impl Drop for Running {
     }
 }
 
+/// Sends a signal to a process that the test did not start itself. Returns whether it exists.
+pub fn signal_process(pid: u32, signal: Signal) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| kill_process(pid, signal).is_ok())
+}
+
 fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }

@@ -5,6 +5,7 @@
 //! | `test` | [`suite`]: the whole test suite, and the traces that it must not leave ([`traces`]) |
 //! | `generate`, `check`, `page` | [`generated`]: generated files below `docs/`, written or compared |
 //! | `transcript` | [`transcript`]: the example in the README, run again |
+//! | `screenshots` | [`screenshots`]: the pictures of the pages in `docs/serve.md`, taken again |
 //! | `tidy` | [`tidy`]: rules that no lint checks |
 //! | `fuzz` | [`fuzz`]: the fuzzers |
 //! | `corpus`, `race`, `counts`, `disk`, `head-trace` | [`instrument`]: commands of the crate `bench`, built on demand |
@@ -14,6 +15,7 @@
 mod fuzz;
 mod generated;
 mod instrument;
+mod screenshots;
 mod suite;
 mod tidy;
 mod traces;
@@ -30,6 +32,8 @@ Usage: cargo xtask COMMAND
   check      Fail if a generated file is stale
   transcript [--check]
              Run the README's example again and write its output; or fail if it is stale
+  screenshots
+             Take the pictures of the pages in docs/serve.md again, with a headless browser
   tidy       Check rules of the source tree: layers, import rings, words, lengths
   fuzz [N]   Run each fuzzer below fuzz/ for N seconds (60)
 
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
             instrument::pages(&root).and_then(|files| files.write(&docs)).map(|()| Vec::new())
         }
         Some("transcript") => transcript::run(&root, check),
+        Some("screenshots") => screenshots::run(&root),
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
         Some("corpus" | "race" | "counts" | "disk" | "head-trace") => {

@@ -240,6 +240,7 @@ fn decide(server: &Server, least: u64) -> Result<(u64, f64), Failure> {
         "scope": { "set": set },
         "choice": { "folders": [0] },
         "revision": listed["revision"],
+        "seen": listed["seen"],
         "view": view,
     });
     let (_, ms) = server.post_json("/api/decide", &decision)?;

@@ -44,7 +44,7 @@ fn scan(lop: &Lop) -> JobSpec {
     JobSpec::Scan { paths: vec![lop.path("d")] }
 }
 
-fn keep_all_by(lop: &Lop, rule: &str) {
+pub(crate) fn keep_all_by(lop: &Lop, rule: &str) {
     let decider = Decider::open(&lop.catalog()).expect("a catalog");
     let rules = Choice::Rules(vec![rule.into()]);
     decider.decide(Scope::Filter(String::new()), rules, 1).expect("decided");
@@ -57,7 +57,7 @@ fn files(lop: &Lop) -> usize {
 
 /// Waits until something is so.
 #[track_caller]
-fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let start = Instant::now();
     while !is_so() {
         assert!(start.elapsed() < TEST_TIMEOUT, "never: {what}");

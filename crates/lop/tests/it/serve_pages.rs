@@ -34,13 +34,14 @@ const HOSTILE: [&[u8]; 6] = [
     b"' onmouseover='document.title=1",
 ];
 
-fn start(lop: &Lop) -> Option<(Server, Browser)> {
+/// Starts a server that may change files, and a browser.
+pub(crate) fn start(lop: &Lop) -> Option<(Server, Browser)> {
     let browser = Browser::start(Options::default())?;
     Some((Server::start(lop, &["--allow-actions"]), browser))
 }
 
 /// Fails if a rule of axe is violated on the page.
-fn assert_accessible(browser: &mut Browser) {
+pub(crate) fn assert_accessible(browser: &mut Browser) {
     if let Some(violations) = browser.axe() {
         assert_eq!(violations, [], "at {}", browser.url());
     }

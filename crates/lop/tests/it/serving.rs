@@ -58,6 +58,12 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
+    /// Kills the server.
+    pub(crate) fn kill(mut self) {
+        assert!(self.running.signal(Signal::KILL), "it was running");
+        self.running.wait().signal(Signal::KILL);
+    }
+
     /// Returns the process id.
     pub(crate) fn pid(&self) -> u32 {
         self.running.pid()
@@ -244,8 +250,9 @@ fn a_change_over_a_socket_needs_every_proof() {
     let view = server.open("/groups/view", &cookie).text;
     let (_, rest) = view.split_once("\"revision\":").expect("a revision");
     let revision: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    let body =
-        format!(r#"{{"scope":{{"filter":"x"}},"choice":{{"leave":1}},"revision":{revision}}}"#);
+    let body = format!(
+        r#"{{"scope":{{"filter":"x"}},"choice":{{"leave":1}},"revision":{revision},"seen":999}}"#
+    );
     let proofs = [
         format!("Host: {}", server.address),
         format!("Cookie: {cookie}"),

@@ -79,7 +79,9 @@ fn a_file_that_is_large_once_unpacked_is_passed_on_as_it_is() {
     let files = [("bomb.png", picture()), ("bomb.jpg", jpeg), ("bomb.gz", gzip)];
     let mut tree = TreeBuilder::new();
     for (name, bytes) in &files {
-        tree = tree.file(format!("a/{name}"), bytes).file(format!("b/{name}"), bytes);
+        tree = tree
+            .file(format!("a/{name}"), bytes.as_slice())
+            .file(format!("b/{name}"), bytes.as_slice());
     }
     let lop = Lop::with(&tree);
     lop.remember(["."]);

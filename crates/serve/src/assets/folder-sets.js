@@ -20,11 +20,11 @@ export function start() {
     leave: () => page.decide({ set: set() }, { leave: true }),
     withdraw: ({ decision }) => page.withdraw({ id: Number(decision) }),
     rules: () => {
-      const [chosen, { revision }] = [set(), page];
+      const [chosen, state] = [set(), page.state()];
       chooseRules({
         title: "Decide all groups in these folders",
-        query: () => ({ revision, set: chosen }),
-        save: (choice) => page.decide({ set: chosen }, choice, revision),
+        query: () => ({ revision: state.revision, set: chosen }),
+        save: (choice) => page.decide({ set: chosen }, choice, state),
       });
     },
   };

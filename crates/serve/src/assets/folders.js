@@ -4,7 +4,11 @@ import { alertUser, announce, getJson, post } from "./http.js";
 
 const INTERVAL = 700;
 
+/** The last change of decisions that this page knows of. */
+let seen;
+
 export function start(part) {
+  seen = Number(part.dataset.seen);
   const button = document.getElementById("compare");
   button?.addEventListener("click", () => compare(part, button));
   part.addEventListener("click", (event) => {
@@ -31,7 +35,9 @@ async function compare(part, button) {
 async function decide(button) {
   const { set, keep, revision } = button.dataset;
   try {
-    await post("/api/decide", { scope: { set: Number(set) }, choice: { folders: [Number(keep)] }, revision: Number(revision) });
+    const choice = { folders: [Number(keep)] };
+    const answer = await post("/api/decide", { scope: { set: Number(set) }, choice, revision: Number(revision), seen });
+    seen = answer.seen;
   } catch (error) {
     // The server speaks of a list that is loaded again, which this page does not have.
     if (error.status === 409) alertUser("The catalog has changed since the folders were compared. Compare them again.", "/folders");

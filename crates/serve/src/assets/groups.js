@@ -84,6 +84,12 @@ export function start() {
     if (row) markFile(Number(row.dataset.ordinal), false);
     if (dataset && page.current()) acts[dataset.act]?.(dataset);
   });
+  // Some browsers open the list with Enter instead of submitting the form.
+  page.detailBox.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.target.id !== "rule") return;
+    event.preventDefault();
+    event.target.form.requestSubmit();
+  });
   // Arrow keys change the choice in the select at once, so only the button or Enter decides.
   page.detailBox.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -110,11 +116,11 @@ export function start() {
   const chooseRules = rulesDialog();
   document.getElementById("decide-all").addEventListener("click", () => {
     // What the title and the preview show is what is saved, even if the list changes behind the dialog.
-    const { filterText: filter, view, revision } = page;
+    const { filterText: filter, view, revision, seen } = page;
     chooseRules({
       title: filter ? `Decide all groups that match “${filter}”` : "Decide all groups",
       query: () => ({ revision, view }),
-      save: (choice) => page.decide({ filter }, choice, revision),
+      save: (choice) => page.decide({ filter }, choice, { revision, seen }),
     });
   });
   listDecisions(page);

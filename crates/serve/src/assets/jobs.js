@@ -10,10 +10,15 @@ const place = document.getElementById("jobs");
 const kinds = new Set(place?.dataset.kinds.split(" "));
 const shown = new Map();
 let source;
+let failures = 0;
 
 /** Starts a job by a request, and shows it. */
 export async function run(url, body) {
-  const { job } = await post(url, body);
+  const { job } = await post(url, body).catch((error) => {
+    // Another window may have started a job since this page was loaded.
+    if (error.status === 409) watch();
+    throw error;
+  });
   announce("Started");
   // The job may end before the first event.
   shown.set(job, undefined);
@@ -25,16 +30,21 @@ export async function run(url, body) {
 export function watch() {
   if (source) return;
   source = new EventSource("/events");
-  source.addEventListener("message", (event) => show(JSON.parse(event.data).jobs));
+  source.addEventListener("message", (event) => {
+    failures = 0;
+    show(JSON.parse(event.data).jobs);
+  });
   source.addEventListener("end", (event) => {
     close();
     show(JSON.parse(event.data).jobs);
   });
   // The browser connects again by itself, unless the server refused.
   source.addEventListener("error", () => {
-    if (source?.readyState !== EventSource.CLOSED) return;
-    close();
-    alertUser("lop serve does not answer. The work goes on if lop serve is still running; reload the page to see it.");
+    failures += 1;
+    if (source?.readyState === EventSource.CLOSED) close();
+    else if (failures !== 2) return;
+    sign.querySelector(".text").textContent = "No answer";
+    alertUser("lop serve does not answer. A run that changes files goes on without it. Start lop serve again to see how far it is.");
   });
 }
 

@@ -23,7 +23,7 @@ function debounced(delay, action) {
 export class ReviewPage {
   /** `path` is the path of the page. `shown(detail, signal)` is called when details are shown. */
   constructor(path, shown) {
-    Object.assign(this, { path, shown, view: 0, revision: 0, filterText: "" });
+    Object.assign(this, { path, shown, view: 0, revision: 0, seen: 0, filterText: "" });
     for (const id of ["filter", "sort", "totals", "empty", "detail", "split", "list", "back"]) this[`${id}Box`] = get(id);
     this.list = new List(this.listBox, {
       load: (from, count, signal) => this.rows(from, count, signal),
@@ -110,7 +110,7 @@ export class ReviewPage {
       this.forget();
       this.shownId = undefined;
     }
-    Object.assign(this, { view: found.view, revision: found.revision });
+    Object.assign(this, { view: found.view, revision: found.revision, seen: found.seen });
     this.totalsBox.innerHTML = found.totals;
     announce(`${found.count} rows`);
     this.emptyBox.hidden = !found.empty;
@@ -184,13 +184,18 @@ export class ReviewPage {
     return this.id !== undefined && this.shownId === this.id ? this.detailBox.firstElementChild : null;
   }
 
-  /** `revision` is the one in which the numbers of `scope` and `choice` were shown. */
-  decide(scope, choice, revision = this.revision) {
-    return this.change("/api/decide", { scope, choice, revision });
+  /** Returns the revision of the shown numbers, and the last change of decisions that is shown. */
+  state() {
+    return { revision: this.revision, seen: Number(this.current()?.dataset.seen ?? this.seen) };
   }
 
-  withdraw(which) {
-    return this.change("/api/withdraw", which);
+  /** `state` is that of the page when it showed the numbers of `scope` and `choice`. */
+  decide(scope, choice, state = this.state()) {
+    return this.change("/api/decide", { scope, choice, ...state });
+  }
+
+  withdraw(which, state = this.state()) {
+    return this.change("/api/withdraw", { ...which, ...state });
   }
 
   /** Sends a change, and shows the new totals and states. Returns whether it was made. */
@@ -202,11 +207,14 @@ export class ReviewPage {
     this.isChanging = true;
     const id = this.id;
     try {
-      const answer = await post(url, { revision: this.revision, ...body, view: this.view });
+      const answer = await post(url, { ...body, view: this.view });
       if (answer.revision !== this.revision) {
         this.open(true);
         return true;
       }
+      this.seen = answer.seen;
+      // Until the details are loaded again, a further choice is about this change.
+      if (id !== undefined && this.id === id && this.current()) this.current().dataset.seen = answer.seen;
       this.totalsBox.innerHTML = answer.totals;
       announce(answer.said);
       this.list.refresh();
@@ -225,7 +233,12 @@ export class ReviewPage {
 /** Makes the button work that lists the decisions. */
 export function listDecisions(page) {
   const dialog = get("decisions");
-  const load = async () => (dialog.innerHTML = (await getJson("/review/decisions")).html);
+  let seen = 0;
+  const load = async () => {
+    const list = await getJson("/review/decisions");
+    dialog.innerHTML = list.html;
+    seen = list.seen;
+  };
   get("show-decisions").addEventListener("click", async () => {
     try {
       await load();
@@ -244,7 +257,7 @@ export function listDecisions(page) {
       button.textContent = "Press again to withdraw all";
       return;
     }
-    const isDone = await page.withdraw(withdraw === "all" ? { all: true } : { id: Number(withdraw) });
+    const isDone = await page.withdraw(withdraw === "all" ? { all: true } : { id: Number(withdraw) }, { revision: page.revision, seen });
     if (isDone) await load().catch(() => dialog.close());
     else dialog.close();
   });

@@ -12,7 +12,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::response::Response;
 use axum::routing::post;
 use axum::{Json, Router};
-use catalog::{Choice, Scope};
+use catalog::{Choice, Decider, Scope};
 use review::{DecideError, Fate, Member, Review, Settlement};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -35,6 +35,8 @@ struct Decide {
     scope: About,
     choice: Wish,
     revision: u64,
+    /// The last change of decisions that the page shows, for this scope.
+    seen: u64,
     /// The listing whose totals the page shows.
     view: Option<u64>,
 }
@@ -77,6 +79,8 @@ struct Withdraw {
     #[serde(default)]
     all: bool,
     revision: u64,
+    /// As in [`Decide`].
+    seen: u64,
     view: Option<u64>,
 }
 
@@ -90,12 +94,14 @@ async fn decide(
             app.blocking(move |app| {
                 app.change(body.revision, |review, decider| {
                     let scope = scope(review, &body.scope)?;
+                    app.changes.check(&scope, body.seen)?;
                     let choice = choice(review, &body)?;
                     let like = like(review, &body.choice);
-                    review.decide(decider, scope, choice, now_ms()).map_err(explain)?;
+                    review.decide(decider, scope.clone(), choice, now_ms()).map_err(explain)?;
+                    app.changes.note(scope);
                     // The group follows the decision about its folders from now on.
                     if let Some(id) = like {
-                        review.withdraw(decider, id)?;
+                        withdraw_one(app, review, decider, id)?;
                     }
                     Ok(())
                 })?;
@@ -117,8 +123,17 @@ async fn withdraw(
             app.blocking(move |app| {
                 app.change(body.revision, |review, decider| {
                     match body.id {
-                        Some(id) => drop(review.withdraw(decider, id)?),
-                        None if body.all => drop(review.clear(decider)?),
+                        Some(id) => {
+                            if let Some(decision) = review.decisions().get(id) {
+                                app.changes.check(&decision.scope, body.seen)?;
+                            }
+                            withdraw_one(app, review, decider, id)?;
+                        }
+                        None if body.all => {
+                            app.changes.check_all(body.seen)?;
+                            review.clear(decider)?;
+                            app.changes.note_all();
+                        }
                         None => return Err(PageError::bad_request("No decision was named")),
                     }
                     Ok(())
@@ -131,13 +146,27 @@ async fn withdraw(
     answer(done)
 }
 
+fn withdraw_one(
+    app: &App,
+    review: &mut Review,
+    decider: &Decider,
+    id: i64,
+) -> Result<(), PageError> {
+    let scope = review.decisions().get(id).map(|decision| decision.scope.clone());
+    review.withdraw(decider, id)?;
+    if let Some(scope) = scope {
+        app.changes.note(scope);
+    }
+    Ok(())
+}
+
 /// Returns the totals after a change.
 fn state(app: &App, view: Option<u64>) -> Result<Value, PageError> {
     app.review(|loaded| {
         let listing = view.and_then(|view| loaded.listing(view).ok());
         match listing.as_deref() {
-            Some(listing) => Ok(summary(loaded, &listing.groups(loaded.review))),
-            None => Ok(summary(loaded, &[])),
+            Some(listing) => Ok(summary(app, loaded, &listing.groups(loaded.review))),
+            None => Ok(summary(app, loaded, &[])),
         }
     })
 }

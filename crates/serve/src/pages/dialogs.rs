@@ -10,7 +10,7 @@ use catalog::Scope;
 use maud::{Markup, html};
 use review::{Decisions, Preview, Review};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::api::answer;
 use crate::app::App;
@@ -108,15 +108,20 @@ fn shown(preview: &Preview) -> Markup {
 }
 
 async fn decisions(State(app): State<Arc<App>>) -> Response {
-    let list = app.blocking(|app| app.review(|loaded| Ok(list(loaded.review.decisions()))));
+    let list = app.blocking(|app| {
+        app.review(|loaded| {
+            let html = list(loaded.review.decisions()).into_string();
+            Ok(json!({ "html": html, "seen": app.changes.last() }))
+        })
+    });
     answer(list.await)
 }
 
-fn list(decisions: &Decisions) -> Value {
+fn list(decisions: &Decisions) -> Markup {
     let is_wide = |scope: &Scope| !matches!(scope, Scope::Group(_));
     let wide = || decisions.list().iter().rev().filter(|decision| is_wide(&decision.scope));
     let (all, single) = (wide().count(), decisions.list().len() - wide().count());
-    let html = html! {
+    html! {
         h2 #decisions-title { "Decisions" }
         p.dim {
             "A decision about a group counts before one about its folders, and that before the latest one about \
@@ -157,6 +162,5 @@ fn list(decisions: &Decisions) -> Value {
             }
             button type="button" data-close autofocus { "Close" }
         }
-    };
-    json!({ "html": html.into_string() })
+    }
 }

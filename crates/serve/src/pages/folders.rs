@@ -30,9 +30,10 @@ async fn show(State(app): State<Arc<App>>) -> Result<Markup, PageError> {
     app.blocking(|app| {
         let progress = app.related_folders()?;
         let choices = match &progress {
-            Progress::Done(report) => {
-                app.review(|loaded| Ok(Choices::find(report, loaded.review, loaded.revision)))?
-            }
+            Progress::Done(report) => app.review(|loaded| {
+                let seen = app.changes.last();
+                Ok(Choices::find(report, loaded.review, loaded.revision, seen))
+            })?,
             _ => Choices::default(),
         };
         Ok(page(app, "Folders", "/folders", &shown::main(&progress, &choices)))

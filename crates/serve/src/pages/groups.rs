@@ -143,7 +143,7 @@ fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
     app.review(|loaded| {
         let wanted = Wanted::Groups(filter.clone(), sort);
         let listing = loaded.list(wanted, || loaded.review.view(&filter, sort).order);
-        let mut answer = summary(loaded, &listing.order);
+        let mut answer = summary(app, loaded, &listing.order);
         answer["view"] = json!(listing.number);
         answer["count"] = json!(listing.order.len());
         if listing.order.is_empty() {
@@ -181,7 +181,7 @@ async fn detail(
         app.review(|loaded| {
             loaded.check(chosen.revision)?;
             let at = loaded.review.index().at(chosen.id).ok_or_else(no_group)?;
-            Ok(detail::detail(loaded.review, at))
+            Ok(detail::detail(loaded.review, at, app.changes.last()))
         })
     })
     .await

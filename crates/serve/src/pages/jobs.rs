@@ -204,7 +204,7 @@ fn start(app: &App, spec: JobSpec) -> Result<JobId, PageError> {
         StartError::Busy(other) => {
             let running = app.jobs.job(other).map_or("Other work", |job| title(job.kind));
             let advice = "Wait until it has ended, or cancel it first.";
-            PageError::conflict(format!("{running} is still running"), advice)
+            PageError::conflict(format!("{running} is still running"), advice).with_link("/runs")
         }
         StartError::NoPlan(_) => {
             PageError::conflict("lop serve no longer has this plan", "Make the plan again.")

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use review::{Review, Settlement, Status, Totals, Void};
 use serde_json::{Value, json};
 
+use crate::app::App;
 use crate::app::reviews::Loaded;
 use crate::error::PageError;
 use crate::layout::name;
@@ -39,10 +40,11 @@ pub(super) fn by_rules(rules: Vec<String>) -> Result<Choice, PageError> {
 
 /// Returns what a page needs to know about its list: the answer to a request for a listing or for a
 /// change.
-pub(super) fn summary(loaded: Loaded<'_>, order: &[u32]) -> Value {
+pub(super) fn summary(app: &App, loaded: Loaded<'_>, order: &[u32]) -> Value {
     let totals = Totals::of(loaded.review.index(), loaded.review.settled(), order);
     json!({
         "revision": loaded.revision,
+        "seen": app.changes.last(),
         "totals": totals_line(&totals).into_string(),
         "said": said(&totals),
     })

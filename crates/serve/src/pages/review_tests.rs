@@ -52,7 +52,8 @@ fn decide(
     choice: &Value,
     revision: i64,
 ) -> (StatusCode, Value) {
-    let body = json!({ "scope": scope, "choice": choice, "revision": revision });
+    let seen = scanned.app.changes.last();
+    let body = json!({ "scope": scope, "choice": choice, "revision": revision, "seen": seen });
     scanned.post("/api/decide", &body)
 }
 
@@ -171,8 +172,9 @@ fn decisions_keep_the_numbers_and_survive_a_restart() {
     let mut scanned = TestServer::scanned(&photos());
     let (number, revision, view) = group(&scanned, "long");
     let scope = json!({ "group": number });
-    let body =
-        json!({ "scope": scope, "choice": { "files": [1] }, "revision": revision, "view": view });
+    let body = json!({
+        "scope": scope, "choice": { "files": [1] }, "revision": revision, "seen": 0, "view": view,
+    });
     let (status, answer) = scanned.post("/api/decide", &body);
     assert_eq!(status, StatusCode::OK, "{answer}");
     assert_eq!(answer["revision"], revision);
@@ -181,6 +183,42 @@ fn decisions_keep_the_numbers_and_survive_a_restart() {
     scanned.restart();
     let (number, revision, _) = group(&scanned, "long");
     assert_eq!(fates(&detail(&scanned, number, revision)), ["remove", "keep"]);
+}
+
+#[test]
+fn a_decision_of_another_window_is_not_overwritten() {
+    let scanned = TestServer::scanned(&photos());
+    let (number, revision, view) = group(&scanned, "long");
+    let (other, ..) = group(&scanned, "one.jpg");
+    let send = |path: &str, mut body: Value, seen: u64| {
+        body["revision"] = revision.into();
+        body["seen"] = seen.into();
+        body["view"] = view.clone();
+        scanned.post(path, &body)
+    };
+    let keep = |number: i64, kept: u32, seen: u64| {
+        let body = json!({ "scope": { "group": number }, "choice": { "files": [kept] } });
+        send("/api/decide", body, seen)
+    };
+    assert_eq!(keep(number, 0, 0).1["seen"], 1);
+    // A page that was loaded before shows this group without a decision.
+    let (status, answer) = keep(number, 1, 0);
+    assert_eq!(status, StatusCode::CONFLICT, "{answer}");
+    assert!(answer["error"].as_str().expect("text").starts_with("Another window"), "{answer}");
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["keep", "remove"]);
+    // It shows what is true about the other group.
+    assert_eq!(keep(other, 0, 0).0, StatusCode::OK);
+    let id = detail(&scanned, number, revision);
+    let id = id.split("data-decision=\"").nth(1).and_then(|rest| rest.split('"').next());
+    let id: i64 = id.and_then(|id| id.parse().ok()).expect("an id");
+    for body in [json!({ "id": id }), json!({ "all": true })] {
+        assert_eq!(send("/api/withdraw", body, 0).0, StatusCode::CONFLICT);
+    }
+    // The page was loaded again.
+    assert_eq!(keep(number, 1, 2).0, StatusCode::OK);
+    assert_eq!(fates(&detail(&scanned, number, revision)), ["remove", "keep"]);
+    assert_eq!(send("/api/withdraw", json!({ "all": true }), 3).0, StatusCode::OK);
+    assert_eq!(keep(number, 0, 3).0, StatusCode::CONFLICT);
 }
 
 #[test]
@@ -278,14 +316,17 @@ fn one_click_settles_a_set_of_folders_and_can_be_withdrawn() {
     let rows = scanned.page(&format!("/same-folders/rows?view={}&from=0&n=9", view["view"]));
     let set: u32 = rows.split("data-id=\"").nth(1).expect("a row")[..1].parse().expect("a number");
     let (scope, revision) = (json!({ "set": set }), view["revision"].as_i64().expect("a revision"));
-    let body = json!({ "scope": scope, "choice": { "folders": [0] }, "revision": revision, "view": view["view"] });
+    let body = json!({
+        "scope": scope, "choice": { "folders": [0] }, "revision": revision, "seen": 0,
+        "view": view["view"],
+    });
     let (status, answer) = scanned.post("/api/decide", &body);
     assert_eq!(status, StatusCode::OK, "{answer}");
     assert!(answer["totals"].as_str().expect("text").contains("2 decided"), "{answer}");
     let page = scanned.page(&format!("/same-folders/detail?id={set}&revision={revision}"));
     let id = page.split("data-decision=\"").nth(1).and_then(|rest| rest.split('"').next());
     let id: i64 = id.and_then(|id| id.parse().ok()).expect("an id");
-    let body = json!({ "id": id, "revision": revision, "view": view["view"] });
+    let body = json!({ "id": id, "revision": revision, "seen": 1, "view": view["view"] });
     let (status, answer) = scanned.post("/api/withdraw", &body);
     assert_eq!(status, StatusCode::OK, "{answer}");
     assert!(answer["totals"].as_str().expect("text").contains("0 decided"), "{answer}");

@@ -78,7 +78,7 @@ fn find(app: &App, text: &str) -> Result<Value, PageError> {
     }
     app.review(|loaded| {
         let listing = loaded.list(Wanted::Sets(text.to_owned()), || matching(loaded.review, text));
-        let mut answer = summary(loaded, &listing.groups(loaded.review));
+        let mut answer = summary(app, loaded, &listing.groups(loaded.review));
         answer["view"] = json!(listing.number);
         answer["count"] = json!(listing.order.len());
         if listing.order.is_empty() {
@@ -120,7 +120,7 @@ fn row(loaded: Loaded<'_>, at: u32, rank: usize) -> Markup {
     html! {
         div.row #{ "row-" (rank) } role="row" aria-rowindex=(rank + 1) data-rank=(rank) data-id=(at) {
             span.num role="gridcell" { b { (size(set.reclaimable)) } }
-            span.optional.dim role="gridcell" { (counted(set.groups.into(), "group", "groups")) }
+            span.below.dim role="gridcell" { (counted(set.groups.into(), "group", "groups")) }
             span role="gridcell" {
                 @match set.folders.as_slice() {
                     [] => {}
@@ -166,7 +166,7 @@ async fn detail(
             if chosen.id >= loaded.review.sets().len() {
                 return Err(PageError::not_found("This set of folders does not exist"));
             }
-            Ok(detail::detail(loaded.review, chosen.id))
+            Ok(detail::detail(loaded.review, chosen.id, app.changes.last()))
         })
     })
     .await

@@ -234,6 +234,7 @@ fn only_one_run_is_started_and_it_can_be_cancelled() {
     let (status, answer) = server.post("/api/undo", r#"{"run":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(answer["error"], "Restoring from quarantine is still running");
+    assert_eq!(answer["link"], "/runs");
     assert!(server.page("/").contains("id=\"running\" href=\"/runs\""));
     assert!(!server.page("/").contains("hidden title=\"Show the running work\""));
     let job = started["job"].as_u64().expect("a number");

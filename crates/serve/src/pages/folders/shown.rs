@@ -20,6 +20,8 @@ const FOLDERS: usize = 20;
 pub(super) struct Choices {
     /// The revision of the numbers.
     revision: u64,
+    /// The last change of decisions.
+    seen: u64,
     /// For each relation on the page.
     sets: Vec<Option<Decidable>>,
 }
@@ -35,10 +37,10 @@ struct Decidable {
 
 impl Choices {
     /// Finds the sets of folders that the relations are about.
-    pub(super) fn find(report: &Report, review: &Review, revision: u64) -> Choices {
+    pub(super) fn find(report: &Report, review: &Review, revision: u64, seen: u64) -> Choices {
         let related = report.related.iter().take(RELATIONS);
         let sets = related.map(|relation| Decidable::find(relation, review)).collect();
-        Choices { revision, sets }
+        Choices { revision, seen, sets }
     }
 }
 
@@ -66,7 +68,7 @@ pub(super) fn main(progress: &Progress, choices: &Choices) -> Markup {
         Progress::Failed(_) => "failed",
     };
     html! {
-        div.narrow.folders data-module="folders" data-state=(state) {
+        div.narrow.folders data-module="folders" data-state=(state) data-seen=(choices.seen) {
             h1 { "Folders with the same content" }
             @match progress {
                 Progress::Idle => {

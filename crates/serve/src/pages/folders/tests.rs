@@ -114,7 +114,7 @@ fn folders_that_are_a_set_can_be_decided_at_once() {
     );
     let report = Report::read(document.as_bytes()).expect("read");
     let page = served.with_groups(|loaded| {
-        let choices = Choices::find(&report, loaded.review, loaded.revision);
+        let choices = Choices::find(&report, loaded.review, loaded.revision, 0);
         shown::main(&Progress::Done(report.into()), &choices).into_string()
     });
     let keeps = |number: u32, name: &str| {

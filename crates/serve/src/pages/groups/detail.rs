@@ -16,15 +16,15 @@ pub(super) const MOST_FILES: usize = 500;
 /// Number of files that have a digit as their key.
 const DIGITS: usize = 9;
 
-/// Returns the details of a group.
-pub(super) fn detail(review: &Review, at: u32) -> Markup {
+/// Returns the details of a group. `seen` is the number of the last change of decisions.
+pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
     let (index, group) = (review.index(), review.index().group(at));
     let (members, settlement) = (index.members(at), review.settlement(at));
     let set = review.sets().set_of(at);
     let alike = review.sets().groups_of(set).len() as u64;
     let shown = members.iter().position(|member| member.condition.is_sound()).unwrap_or(0);
     html! {
-        div data-number=(group.number) data-set=(set) data-files=(members.len()) {
+        div data-number=(group.number) data-set=(set) data-files=(members.len()) data-seen=(seen) {
             h2 { (name(members[shown].name())) }
             (facts(&group, &members))
             p.outcome { (outcome(&settlement)) " " (reason(review, &settlement)) }
@@ -35,8 +35,8 @@ pub(super) fn detail(review: &Review, at: u32) -> Markup {
                 }
             }
             (actions(review, &settlement, group.digest.is_some(), alike))
-            div.preview-place data-preview=(Address::of(&group, walk::to_u32(shown), &members[shown])) {}
             (table(&members, &settlement, deciding(review, &settlement)))
+            div.preview-place data-preview=(Address::of(&group, walk::to_u32(shown), &members[shown])) {}
         }
     }
 }

@@ -77,7 +77,7 @@ fn row(group: &Row<'_>, state: &Markup, rank: usize) -> Markup {
     html! {
         div.row #{ "row-" (rank) } role="row" aria-rowindex=(rank + 1) data-rank=(rank) data-id=(group.number) {
             span.num role="gridcell" { b { (size(group.reclaimable)) } }
-            span.optional.dim role="gridcell" { (count(group.inodes.into())) " × " (size(group.size)) }
+            span.below.dim role="gridcell" { (count(group.inodes.into())) " × " (size(group.size)) }
             span role="gridcell" { (name(file)) span.where { (folders(group, shown(dir))) } }
             span role="gridcell" { (state) }
         }

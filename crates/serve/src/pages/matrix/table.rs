@@ -42,10 +42,10 @@ pub(crate) const ROUTES: [(&str, &str, &str, bool); 47] = [
     (
         "POST",
         "/api/decide",
-        r#"{"scope":{"filter":"private"},"choice":{"leave":true},"revision":1}"#,
+        r#"{"scope":{"filter":"private"},"choice":{"leave":true},"revision":1,"seen":999}"#,
         true,
     ),
-    ("POST", "/api/withdraw", r#"{"all":true,"revision":1}"#, true),
+    ("POST", "/api/withdraw", r#"{"all":true,"revision":1,"seen":999}"#, true),
     ("POST", "/api/scan", r#"{"path":"/"}"#, true),
     ("POST", "/api/folders", "{}", true),
     ("POST", "/api/plan", r#"{"action":"quarantine"}"#, true),

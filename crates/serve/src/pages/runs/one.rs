@@ -105,7 +105,8 @@ fn cards(run: &RunSummary) -> Markup {
         }
         .cards {
             .card { b.big { (count(run.done)) } (if run.done == 1 { "file" } else { "files" }) " acted on" }
-            .card { b.big { (size(run.freed)) } "freed" }
+            // The space of files in quarantine is free when the quarantine is emptied.
+            @if run.freed > 0 || run.kind != Kind::Quarantine { .card { b.big { (size(run.freed)) } "freed" } }
             @if run.failed > 0 { .card { b.big.warn { (count(run.failed)) } "left alone" } }
             @if run.already > 0 { .card { b.big { (count(run.already)) } "needed nothing" } }
             @if run.undone > 0 { .card { b.big { (count(run.undone)) } "restored since" } }

@@ -16,13 +16,13 @@ const SAMPLE: usize = 10;
 /// Number of folders that have a digit as their key.
 const DIGITS: usize = 9;
 
-/// Returns the details of a set.
-pub(super) fn detail(review: &Review, at: u32) -> Markup {
+/// Returns the details of a set. `seen` is the number of the last change of decisions.
+pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
     let set = review.sets().set(review.index(), at);
     let decision = review.decisions().about(&review.folders_scope(at));
     let has_several = set.folders.len() > 1;
     html! {
-        div data-set=(at) data-files=(set.folders.len()) {
+        div data-set=(at) data-files=(set.folders.len()) data-seen=(seen) {
             h2 {
                 (counted(set.groups.into(), "group", "groups")) " in "
                 (counted(set.folders.len() as u64, "folder", "folders"))
