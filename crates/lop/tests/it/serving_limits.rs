@@ -96,9 +96,9 @@ fn a_file_that_is_large_once_unpacked_is_passed_on_as_it_is() {
     assert_eq!(server.open("/groups/view", &cookie).status, 200);
     let before = status(&server, "VmHWM");
     for number in numbers(&lop) {
-        let preview = server.open(&format!("/file/{number}/0/preview"), &cookie);
-        assert_eq!(preview.status, 200);
-        let answer = server.open(&format!("/file/{number}/0"), &cookie);
+        let file = file(&server, &cookie, number);
+        assert_eq!(server.open(&format!("{file}/preview"), &cookie).status, 200);
+        let answer = server.open(&file, &cookie);
         assert!(files.iter().any(|(_, bytes)| *bytes == answer.body), "unchanged");
     }
     let grown = status(&server, "VmHWM") - before;
@@ -111,6 +111,13 @@ fn numbers(lop: &Lop) -> Vec<i64> {
     let mut groups = catalog.prepare("SELECT id FROM content").expect("a query");
     let numbers = groups.query_map([], |row| row.get(0)).expect("runs");
     numbers.map(|number| number.expect("a number")).collect()
+}
+
+/// Returns the address of the first file of a group.
+fn file(server: &Server, cookie: &str, number: i64) -> String {
+    let detail = server.open(&format!("/groups/detail?id={number}&revision=1"), cookie).text;
+    let (_, rest) = detail.split_once("data-preview=\"").expect("a preview");
+    format!("/file/{}", rest.split('"').next().expect("an end"))
 }
 
 #[test]
@@ -129,6 +136,7 @@ fn a_disk_that_does_not_answer_stops_no_page() {
     assert_eq!(server.open("/groups/view", &cookie).status, 200);
     let numbers = numbers(&lop);
     assert_eq!(numbers.len(), 2);
+    let files: Vec<String> = numbers.iter().map(|number| file(&server, &cookie, *number)).collect();
     let hung = match view.hang() {
         Ok(hung) => hung,
         Err(reason) => return skipped(reason),
@@ -139,7 +147,7 @@ fn a_disk_that_does_not_answer_stops_no_page() {
         let number = numbers[at % 2];
         let path = match at % 4 {
             0 | 1 => format!("/groups/live?id={number}&revision=1"),
-            _ => format!("/file/{number}/0/preview"),
+            _ => format!("{}/preview", files[at % 2]),
         };
         let host = server.address;
         let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nCookie: {cookie}\r\n");
@@ -163,7 +171,7 @@ fn a_disk_that_does_not_answer_stops_no_page() {
     }
     assert_eq!((near, silent), (30, 30), "only the files of one disk are missing");
     drop(hung);
-    for number in numbers {
-        assert_eq!(server.open(&format!("/file/{number}/0"), &cookie).status, 200);
+    for file in files {
+        assert_eq!(server.open(&file, &cookie).status, 200);
     }
 }
