@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use serve::{Options, Server};
 
-#[path = "../../crates/serve/src/pages/scan.rs"]
+#[path = "../../crates/serve/src/testing/scan.rs"]
 mod scan;
 #[path = "../../crates/serve/src/pages/matrix/table.rs"]
 mod table;
@@ -29,7 +29,8 @@ struct Running {
 static SERVER: LazyLock<Running> = LazyLock::new(|| {
     let place = Path::new(PLACE);
     let _none = fs::remove_dir_all(place);
-    for (path, text) in [("a/one", "alike"), ("b/one", "alike"), ("a/x.jpg", "same"), ("y", "same")] {
+    for (path, text) in [("a/one", "alike"), ("b/one", "alike"), ("a/x.jpg", "same"), ("y", "same")]
+    {
         let path = place.join("tree").join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
         fs::write(path, text).expect("written");

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{
-    AUTHORIZATION, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, COOKIE, HOST, HeaderName, HeaderValue,
-    LOCATION, ORIGIN, SET_COOKIE, TRANSFER_ENCODING,
+    AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, COOKIE, HOST, HeaderName, HeaderValue, LOCATION,
+    ORIGIN, SET_COOKIE,
 };
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
@@ -186,17 +186,11 @@ enum Refused {
 
 /// Passes a request on if the gate admits it. Adds the security headers to every response.
 pub(crate) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
-    // The request may also have a length. A proxy that goes by the length takes the rest for a body, so no
-    // other request may follow on this connection (RFC 9112, 6.1).
-    let is_last = request.headers().contains_key(TRANSFER_ENCODING);
     let mut response = match gate.admits(&request) {
         Ok(()) => handle(request, next).await,
         Err(refused) => refuse(&gate, refused).await,
     };
     let headers = response.headers_mut();
-    if is_last {
-        headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    }
     for (name, value) in HEADERS {
         let is_own_policy = name == CACHE_CONTROL.as_str() || name == "content-security-policy";
         if !(is_own_policy && headers.contains_key(name)) {

@@ -354,30 +354,6 @@ fn a_request_with_two_lengths_hides_no_second_request() {
 }
 
 #[test]
-fn slow_and_broken_clients_do_not_stop_the_server() {
-    let lop = scanned();
-    let server = Server::start(&lop, &[]);
-    let connect = || TcpStream::connect(server.address).expect("connects");
-    let mut slow: Vec<TcpStream> = (0..1000).map(|_| connect()).collect();
-    for (at, socket) in slow.iter_mut().enumerate() {
-        let beginning: &[u8] = match at % 4 {
-            0 => b"GET / HT",
-            1 => b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
-            2 => b"GET /\0\xff HTTP/1.1\r\n\r\n",
-            _ => b"",
-        };
-        socket.write_all(beginning).expect("sent");
-    }
-    let host = server.address.to_string();
-    assert_eq!(server.get("/", &host, &server.cookie()).status, 200);
-    let long = format!("/{}", "a".repeat(100_000));
-    let mut socket = connect();
-    let _refused =
-        socket.write_all(format!("GET {long} HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
-    assert_eq!(server.get("/", &host, &server.cookie()).status, 200);
-}
-
-#[test]
 fn a_kept_token_and_its_cookie_work_after_a_restart() {
     let lop = scanned();
     let file = lop.path("../tmp/token");

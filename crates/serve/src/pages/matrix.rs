@@ -14,6 +14,9 @@ use self::routes::Route;
 use self::table::ROUTES;
 use crate::testing::TestServer;
 
+/// A file of the scanned tree.
+const FILE: &str = "private/a";
+
 const OWN: &str = "http://127.0.0.1:8080";
 
 const METHODS: [Method; 6] =
@@ -244,7 +247,7 @@ fn assert_refused(answered: &Answered, secrets: &Secrets, route: &Route) {
 #[test]
 fn only_requests_with_all_proofs_reach_a_page_and_only_changes_change_anything() {
     let served = served();
-    let (secrets, routes) = (Secrets::of(&served), routes::of(&served));
+    let (secrets, routes) = (Secrets::of(&served), routes::of(&served, FILE));
     let before = everything(&served);
     for route in &routes {
         let is_change = |case: &Case| case.is_admitted() && case.method == Method::POST;
@@ -273,7 +276,7 @@ fn only_requests_with_all_proofs_reach_a_page_and_only_changes_change_anything()
 #[test]
 fn a_page_with_all_proofs_can_change_things() {
     let served = served();
-    let (secrets, routes) = (Secrets::of(&served), routes::of(&served));
+    let (secrets, routes) = (Secrets::of(&served), routes::of(&served, FILE));
     for route in routes.iter().filter(|route| route.method == Method::POST) {
         let before = everything(&served);
         let changes = |case: &Case| case.is_admitted() && case.method == Method::POST;
@@ -292,10 +295,43 @@ fn a_page_with_all_proofs_can_change_things() {
 fn the_table_has_each_route_of_the_source_and_each_is_served() {
     assert_eq!(routes::in_source(), routes::in_table());
     let served = served();
-    for route in routes::of(&served) {
+    for route in routes::of(&served, FILE) {
         let answer = served.ask(route.method.clone(), &route.uri, &[]);
         assert_ne!(answer.status, StatusCode::METHOD_NOT_ALLOWED, "{}", route.uri);
         assert!(!answer.text().contains("This page does not exist"), "{}", route.uri);
     }
     assert!(ROUTES.len() > 40);
+}
+
+/// Names that would end an element or an attribute, hide their end, or are not UTF-8.
+const HOSTILE: [&[u8]; 4] = [
+    b"private<img src=x onerror=alert(1)>",
+    b"private\" onmouseover=\"alert(1)\"\n' onclick='x",
+    "private\u{202e}gpj.exe\u{1b}[2J".as_bytes(),
+    b"private\xff&lt;script>",
+];
+
+#[test]
+fn hostile_names_stay_text_on_every_route() {
+    let mut tree = TreeBuilder::new();
+    for name in HOSTILE {
+        tree = tree.file([name, b"/", name].concat(), "secret text");
+    }
+    let served = TestServer::scanned(&tree);
+    let first = String::from_utf8_lossy(HOSTILE[0]);
+    let file = format!("{first}/{first}");
+    let mut shown = 0;
+    for route in routes::of(&served, &file).iter().filter(|route| route.method == Method::GET) {
+        let answer = served.ask(Method::GET, &route.uri, &[]);
+        let text = answer.text();
+        // Values of attributes are in double quotes, so single ones need no escape.
+        for raw in ["<img src=x", "\" onmouseover=", "\u{202e}", "\u{1b}", "<script>"] {
+            assert!(!text.contains(raw), "{raw:?} in {}: {text}", route.uri);
+        }
+        shown += usize::from(text.contains("&lt;img src=x"));
+        if answer.header("content-type") == "application/json" {
+            serde_json::from_slice::<serde_json::Value>(&answer.body).expect("JSON");
+        }
+    }
+    assert!(shown >= 5, "{shown} answers show the names");
 }

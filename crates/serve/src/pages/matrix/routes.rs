@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use axum::http::Method;
+use space::DirId;
 
 use super::table::ROUTES;
+use crate::app::spaces::key;
 use crate::assets;
 use crate::testing::TestServer;
 
@@ -17,10 +19,11 @@ pub(super) struct Route {
     pub(super) changes: bool,
 }
 
-/// Returns the examples for a server.
-pub(super) fn of(served: &TestServer) -> Vec<Route> {
-    let number = served.number("private/a").to_string();
-    let address = served.address("private/a");
+/// Returns the examples for a server. Those about a group are about the one of `file`.
+pub(super) fn of(served: &TestServer, file: &str) -> Vec<Route> {
+    let number = served.number(file).to_string();
+    let dir = key_of_tree(served);
+    let address = served.address(file);
     let asset = assets::path("app.css");
     let example = |(method, pattern, rest, changes): (&str, &str, &str, bool)| {
         let path = match pattern {
@@ -29,7 +32,7 @@ pub(super) fn of(served: &TestServer) -> Vec<Route> {
         };
         let path =
             ["{job}", "{run}", "{id}"].iter().fold(path, |path, name| path.replace(name, "1"));
-        let rest = rest.replace("NUMBER", &number);
+        let rest = rest.replace("NUMBER", &number).replace("DIR", &dir);
         let is_get = method == "GET";
         let uri = if is_get && !rest.is_empty() { format!("{path}?{rest}") } else { path };
         let body = if is_get { String::new() } else { rest };
@@ -37,6 +40,14 @@ pub(super) fn of(served: &TestServer) -> Vec<Route> {
         Route { method, uri, body, changes }
     };
     ROUTES.into_iter().map(example).collect()
+}
+
+/// Returns the key of the scanned directory.
+fn key_of_tree(served: &TestServer) -> String {
+    let sizes = served.app.sizes().expect("sizes");
+    let path = served.tree.path().as_os_str().as_encoded_bytes();
+    let dir = (0..sizes.space.len()).map(DirId).find(|dir| sizes.space.path(*dir) == path);
+    key(&sizes.space, dir.expect("a directory"))
 }
 
 /// Returns method and pattern of each route in the table.
