@@ -15,6 +15,8 @@ use crate::filter::verdict::Verdict;
 #[derive(Debug)]
 pub(super) struct PathTest {
     glob: GlobSet,
+    /// Words that all matching paths contain.
+    words: Vec<Needle>,
     parts: Option<Parts>,
     /// A word that the names of all matching files contain.
     needed: Option<Needle>,
@@ -25,6 +27,8 @@ pub(super) struct PathTest {
 #[derive(Debug)]
 struct Parts {
     dir: GlobSet,
+    /// Words that the paths of all matching directories contain.
+    words: Vec<Needle>,
     /// Whether the part for directories ends with `**`, which may stand for no directory at all.
     is_open: bool,
     /// The pattern for names; `None` matches all.
@@ -36,6 +40,7 @@ impl PathTest {
         PathTest {
             // The parser has compiled the pattern before.
             glob: compile_path(pattern).unwrap_or_default(),
+            words: words(pattern),
             parts: Parts::of(&anchored(pattern)),
             needed: needed_in_name(pattern),
             dirs_only: pattern.ends_with('/'),
@@ -44,7 +49,7 @@ impl PathTest {
 
     /// Judges a directory by its path, which ends with a slash.
     pub(super) fn judge(&self, dir: &[u8]) -> Verdict {
-        if matches(&self.glob, dir) {
+        if contains_all(dir, &self.words) && matches(&self.glob, dir) {
             return Verdict::All;
         }
         match &self.parts {
@@ -82,12 +87,16 @@ impl Parts {
         let (dirs, name) = if name == "**" { (pattern, None) } else { (dirs, Some(name)) };
         Some(Parts {
             dir: compile(dirs).ok()?,
+            words: words(dirs),
             is_open: dirs == "**" || dirs.ends_with("/**"),
             name: name.map(compile).transpose().ok()?,
         })
     }
 
     fn match_dir(&self, dir: &[u8]) -> bool {
+        if !contains_all(dir, &self.words) {
+            return false;
+        }
         if self.is_open {
             matches(&self.dir, &[dir, b"x"].concat())
         } else {
@@ -101,6 +110,20 @@ fn matches(glob: &GlobSet, path: &[u8]) -> bool {
     let below = path.strip_prefix(b"/").unwrap_or(path);
     let below = below.strip_suffix(b"/").unwrap_or(below);
     !below.is_empty() && glob.is_match(OsStr::from_bytes(below))
+}
+
+fn contains_all(path: &[u8], words: &[Needle]) -> bool {
+    words.iter().all(|word| word.is_in(path))
+}
+
+/// Returns the words between the slashes and wildcards of a pattern, or none if it has braces, sets or
+/// escapes. Searching for a word is much faster than matching a pattern.
+fn words(pattern: &str) -> Vec<Needle> {
+    if !pattern.is_ascii() || has_sets(pattern) {
+        return Vec::new();
+    }
+    let words = pattern.split(['/', '*', '?']).filter(|word| !word.is_empty());
+    words.map(|word| Needle::new(word.as_bytes())).collect()
 }
 
 fn has_sets(pattern: &str) -> bool {
