@@ -1,4 +1,4 @@
-//! Reads the JSON requests of scripts, and answers them, also errors, with JSON.
+//! Parses JSON requests from scripts, and returns results and errors as JSON.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -37,5 +37,6 @@ pub(crate) fn answer(result: Result<Value, PageError>) -> Response {
 ///
 /// Fails if the body is not the JSON that the handler expects.
 pub(crate) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, PageError> {
-    serde_json::from_slice(body).map_err(|e| PageError::bad_request(format!("Wrong request: {e}")))
+    serde_json::from_slice(body)
+        .map_err(|e| PageError::bad_request(format!("Invalid request: {e}")))
 }

@@ -266,7 +266,7 @@ impl App {
     }
 
     /// Runs slow work, such as queries, on another thread. The work must not touch files of the user, which
-    /// may be on a disk that does not answer: that is for [`App::on_disk`].
+    /// may be on a disk that does not answer; use [`App::on_disk`] for that.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! The style sheet, the scripts and the icon, embedded in the program.
 //!
 //! The path of an asset contains a hash of its bytes, so browsers may keep it forever. The modules
-//! import each other by relative paths, so all of them are below one hash: the hash of all assets.
+//! import each other by relative paths, so all of them share one hash, which covers all assets.
 
 use std::sync::LazyLock;
 

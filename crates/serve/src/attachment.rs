@@ -1,4 +1,4 @@
-//! Files that the browser saves: sent in chunks, so that a plan of any size needs little memory.
+//! Downloads. They are sent in chunks, so that a plan of any size needs little memory.
 
 use std::io;
 

@@ -1,7 +1,7 @@
 //! Compresses text for browsers that accept gzip.
 //!
-//! Complete pages are sent as they are. They contain the secret of the session beside text from the
-//! address, and the compressed length would tell how similar the two are (<https://breachattack.com>).
+//! Complete pages are not compressed. They contain the session secret next to text from the address,
+//! and their compressed length would reveal how similar the two are (<https://breachattack.com>).
 
 use std::io::Write;
 

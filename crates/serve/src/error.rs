@@ -1,4 +1,4 @@
-//! The reasons why the server cannot start, and the pages that report a failed request.
+//! Errors that keep the server from starting, and error pages for failed requests.
 
 use std::io;
 use std::net::SocketAddr;

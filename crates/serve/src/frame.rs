@@ -1,4 +1,4 @@
-//! The frame of every page: navigation, running work, and the regions for messages.
+//! The frame of every page: navigation, the indicator of running jobs, and the regions for messages.
 
 use maud::{DOCTYPE, Markup, html};
 
@@ -47,7 +47,7 @@ pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup 
     }
 }
 
-/// Returns the sign that a job runs, hidden if none does. The script keeps it up to date.
+/// Returns the indicator of running jobs, hidden if no job is running. The script keeps it up to date.
 fn running(app: &App) -> Markup {
     let is_idle = app.jobs.list().iter().all(|job| !job.is_running());
     html! {

@@ -1,8 +1,8 @@
 //! The gate that every request passes first: it checks the host, the token and the origin, and adds
 //! the security headers to every response.
 //!
-//! The order matters. A request with a foreign host learns nothing, a request without the token learns
-//! only that a token is needed, and a change is made only after all checks.
+//! The order of the checks matters. A request with a foreign host learns nothing, a request without the
+//! token learns only that a token is needed, and nothing changes before all checks have passed.
 
 mod host;
 mod token;
@@ -68,8 +68,8 @@ impl Gate {
     /// Creates the gate of a server. `port` is part of the cookie's name, because browsers send cookies to
     /// all ports of a host. `is_encrypted` keeps the cookie out of connections without encryption.
     ///
-    /// The cookie follows from the token. The secret of the pages is new at each start even if the token is
-    /// not: pages of an earlier server contain numbers of groups and jobs that now mean something else.
+    /// The cookie is derived from the token. The secret of the pages is new at each start even if the token
+    /// is not, because pages of an earlier server contain numbers of groups and jobs that have changed.
     ///
     /// # Errors
     ///
@@ -218,7 +218,7 @@ async fn refuse(gate: &Gate, refused: Refused) -> Response {
         Refused::Redirect(to) => gate.redirect(&to),
         Refused::Host => message(
             StatusCode::MISDIRECTED_REQUEST,
-            "This name does not belong to lop",
+            "This host name is not allowed",
             "Open the address that lop serve printed. To use another name, start lop with --allow-host NAME.",
         ),
         Refused::WrongToken => {
@@ -232,7 +232,7 @@ async fn refuse(gate: &Gate, refused: Refused) -> Response {
         Refused::NoToken => message(
             StatusCode::UNAUTHORIZED,
             "This page needs a token",
-            "Open the address that lop serve printed, with everything behind ?token=.",
+            "Open the address that lop serve printed, including everything after ?token=.",
         ),
         Refused::Origin => message(
             StatusCode::FORBIDDEN,

@@ -1,5 +1,4 @@
-//! FNV-1a, a short hash for versions of data that only have to differ from each other. It protects
-//! against nothing that an attacker does.
+//! FNV-1a, a short hash that distinguishes versions of data. It gives no protection against attackers.
 //!
 //! Source: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
 

@@ -1,21 +1,21 @@
 //! Child processes that run lop, their progress and results.
 //!
-//! A job is one run of the lop program with `--json --progress json`. The server never does work on files itself, so a
-//! run has the same plan, comparison, journal and locks as on the command line.
+//! A job is one execution of the lop program with `--json --progress json`. The server itself never scans or changes
+//! files, so a run has the same plan, comparison, journal and locks as on the command line.
 //!
-//! A job must survive the server. A child is therefore in a process group of its own, and it only loses the readers of
-//! its output if the server is killed. This module signals a child only if the user cancels the job or stops the
+//! A job must survive the server. Each child is therefore in its own process group. If the server is killed, the child
+//! loses only the readers of its output. This module signals a child only if the user cancels the job or stops the
 //! server.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `spec` | the work of a job, as a command line of lop |
 //! | `job` | a snapshot of the state of a job |
-//! | `shared` | what the threads of all jobs share |
+//! | `shared` | state that the threads of all jobs share |
 //! | `table` | the jobs and which of them may run at the same time |
 //! | `child` | starts a child, follows it to its end, and signals it |
-//! | `messages` | what a child writes to standard error |
-//! | `output` | what a child writes to standard output, and saved plans |
+//! | `messages` | the standard error of a child |
+//! | `output` | the standard output of a child, and saved plans |
 
 mod child;
 mod job;
@@ -122,8 +122,9 @@ impl Jobs {
         self.0.table.lock().newest_first().map(|entry| Arc::clone(&entry.job)).collect()
     }
 
-    /// Asks a job to stop. lop then ends at the next point where everything it did is complete. A second call ends the
-    /// program at once, which the next command that changes files repairs. Returns whether the job was running.
+    /// Asks a job to stop. lop then ends after the step that it is working on. A second call ends the program
+    /// immediately, and the next command that changes files repairs what this left behind. Returns whether the job was
+    /// running.
     pub fn cancel(&self, id: JobId) -> bool {
         let mut table = self.0.table.lock();
         // SIGINT is ignored by all descendants of a shell's background command, SIGTERM is not.
@@ -156,7 +157,7 @@ impl Jobs {
     }
 
     /// Refuses new jobs, asks the running ones to stop, and waits up to ten seconds for their end. A job that has not
-    /// ended by then goes on until it has stopped by itself. **Blocks** the thread.
+    /// ended by then continues until it stops by itself. **Blocks** the thread.
     pub fn shutdown(&self) {
         let mut table = self.0.table.lock();
         table.is_shut_down = true;

@@ -1,4 +1,4 @@
-//! The parts of pages that need no state: the head, pages for errors, and names.
+//! The parts of pages that need no state: the head, error pages, and file names.
 //!
 //! File names come from the disk and can contain anything. They are shown only through [`name`].
 

@@ -1,18 +1,18 @@
 //! Serves the pages on which a person reviews the groups in a catalog, decides which files to keep,
 //! and acts on the duplicates.
 //!
-//! The server reads the catalog, writes decisions, and opens single files to show them. All other
-//! work on files is done by child processes that run lop itself ([`jobs`]), so a run has the same
-//! plan, comparison, journal and locks as on the command line, and survives the server.
+//! The server reads the catalog, stores decisions, and opens single files to show them. Child processes
+//! that run lop itself do all other work on files ([`jobs`]), so a run has the same plan, comparison,
+//! journal and locks as on the command line, and survives the server.
 //!
 //! | Module | Contents |
 //! |---|---|
 //! | `server` | the socket, connections and their limits |
 //! | `stall` | ends connections to clients that stop reading |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
-//! | `api` | JSON requests and answers of scripts |
+//! | `api` | JSON requests from scripts, and their responses |
 //! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
-//! | `app` | what all handlers share |
+//! | `app` | state that all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `compress` | gzip for text |
 //! | `attachment` | files that the browser saves |
@@ -23,10 +23,10 @@
 //!
 //! # Security
 //!
-//! Every request passes the gate before anything else looks at it, static files too. A request needs
-//! a host name that belongs to this server, so that DNS rebinding does not work, and the token or the
-//! cookie that the token was exchanged for. A request that changes anything must also come from a page
-//! of this server. Browsers name files by numbers of the catalog, never by paths.
+//! Every request passes the gate first, including requests for static files. A request needs a host
+//! name that belongs to this server, which prevents DNS rebinding, and either the token or the cookie
+//! that the token was exchanged for. A request that changes anything must also come from a page of this
+//! server. Browsers refer to files by numbers from the catalog, never by paths.
 
 mod api;
 mod app;

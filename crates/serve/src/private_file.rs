@@ -1,4 +1,4 @@
-//! Files with secrets of the server, which only their owner can read: the certificate and the token.
+//! Files that only their owner can read, for the secrets of the server: the certificate and the token.
 
 use std::ffi::CString;
 use std::io::{self, Read};

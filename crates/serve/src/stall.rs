@@ -1,7 +1,7 @@
 //! Ends connections to clients that stop reading.
 //!
-//! While a client does not read, its connection takes a piece of memory, a descriptor and one of the
-//! places for connections.
+//! While a client does not read, its connection uses memory, a descriptor and one of the limited number of
+//! connections.
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,4 @@
-//! A server for the tests of pages: a server without a socket, whose jobs run a script instead of lop.
+//! A server for the tests of pages. It has no socket, and its jobs run a script instead of lop.
 
 mod scan;
 

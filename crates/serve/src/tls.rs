@@ -1,7 +1,7 @@
 //! Encryption with a certificate that lop makes itself.
 //!
-//! The certificate and its key are kept in one private file, so that browsers that were told to trust
-//! the certificate trust it again after a restart. The user compares its fingerprint once.
+//! The certificate and its key are stored in one private file, so the certificate stays the same after
+//! a restart, and the user has to compare its fingerprint only once.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,10 +1,10 @@
 //! The disk space that removing copies in a directory would free.
 //!
-//! Of each content, one file must stay somewhere. Removing copies in a directory can therefore
-//! remove all of them if another file with the content is outside, and all but one otherwise. Each
-//! file has a share of what its content could free. The shares of all files count in their
-//! directories, and one share is taken away in the lowest directory that contains all of the files.
-//! The sum over everything below a directory is then the answer for the directory.
+//! One file of each content must stay. If a file with this content exists outside a directory, all
+//! copies in the directory can be removed; otherwise, all but one. Each file gets a share of the bytes
+//! that its content could free. The shares are added to the directories of the files, and one share is
+//! subtracted in the lowest directory that contains all of the files. The sum over a directory and
+//! everything below it is the result for the directory.
 
 use crate::files::{Name, UNIQUE};
 use crate::shape::Shape;

@@ -1,8 +1,8 @@
-//! The names of files, and what each directory contains because of them.
+//! The names of files, and the directory that each file counts in.
 //!
-//! A file with several names belongs to the lowest directory that contains all of them: only
-//! removing that directory frees its space. [`join_links`] moves such files there, so that all
-//! later steps see every file once.
+//! A file with several names counts in the lowest directory that contains all of them, because only
+//! removing that directory frees its space. [`join_links`] moves such files there, so that all later
+//! steps see each file once.
 
 use crate::shape::Shape;
 

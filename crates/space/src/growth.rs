@@ -1,4 +1,4 @@
-//! Compares what two scans found, and attributes the difference to the directories of a [`Space`].
+//! Compares the results of two scans, and attributes the difference to the directories of a [`Space`].
 //!
 //! Directories are matched by their path below the root, because the catalog gives a directory a
 //! new id if it disappears and returns. A directory that the later scan did not find counts in the

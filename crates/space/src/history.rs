@@ -1,4 +1,4 @@
-//! Chooses the scans to compare: for each root the last recorded scan and an earlier one.
+//! Chooses the scans to compare: for each root, the last recorded scan and an earlier one.
 
 use catalog::{Catalog, Error, History, SizedScan};
 

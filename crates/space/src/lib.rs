@@ -1,13 +1,12 @@
-//! Sums what the files in each directory occupy, what could be reclaimed there, and how much they
-//! have grown.
+//! Computes the disk space of each directory, how much of it is reclaimable, and how much it has grown.
 //!
 //! [`Space::load`] answers from the catalog and does not access the remembered files. Callers find
 //! a directory by its path, list its subdirectories in some order, and get the [`Totals`] of each.
 //! [`Space::compare_scans`] adds the growth since an earlier scan, from the records that [`encode`]
 //! made for the catalog. [`squarify`] lays out a treemap of any sizes. This crate neither prints nor
-//! decides what is worth showing.
+//! chooses what to show.
 //!
-//! | Module    | What it does                                                          |
+//! | Module    | Contents                                                              |
 //! |-----------|-----------------------------------------------------------------------|
 //! | `space`   | the directories and their totals                                      |
 //! | `load`    | reads a catalog with several threads                                  |
@@ -15,7 +14,7 @@
 //! | `shape`   | directories in preorder                                               |
 //! | `files`   | files with several names                                              |
 //! | `copies`  | the disk space that removing copies would free                        |
-//! | `record`  | what a scan found, in a compact form                                  |
+//! | `record`  | the result of a scan, in a compact form                               |
 //! | `growth`  | compares two records                                                  |
 //! | `history` | chooses the scans to compare                                          |
 //! | `treemap` | divides a rectangle in proportion to sizes                            |

@@ -1,6 +1,6 @@
 //! Reads a catalog with several threads.
 //!
-//! Each thread has its own connection, and all of them see the same state of the catalog. The
+//! Each thread has its own connection, and all connections see the same snapshot of the catalog. The
 //! directories are divided into many ranges of ids, because some ranges have far more files than
 //! others.
 

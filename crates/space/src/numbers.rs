@@ -1,8 +1,8 @@
 //! Maps the row ids of a table to consecutive numbers.
 //!
-//! The ids of a catalog are almost consecutive, so a plain table usually answers a lookup. A binary
-//! search takes its place if deleted rows have left wide gaps, so the size of the map always
-//! depends on the number of ids and never on their values.
+//! The ids of a catalog are almost consecutive, so a lookup usually needs only a plain table. If deleted
+//! rows have left wide gaps, the map uses a binary search instead. Its size therefore depends on the
+//! number of ids and never on their values.
 
 /// A plain table may have this many entries for each id.
 const MAX_SPREAD: u64 = 8;

@@ -2,8 +2,8 @@
 //!
 //! # Format
 //!
-//! The first byte is the version of the format, 1. A varint with the length of the rest follows,
-//! and then the rest, compressed with zstd. Uncompressed, it consists of columns, so that similar
+//! The first byte is the version of the format, 1. A varint with the uncompressed length of the body
+//! follows, and then the body, compressed with zstd. The body consists of columns, so that similar
 //! numbers are close to each other:
 //!
 //! 1. the number of directories, and the exponent of the unit of disk space as a power of two;
@@ -14,9 +14,9 @@
 //! 4. for each directory, the size of its files;
 //! 5. for each directory, the difference of their disk space to their size, in units.
 //!
-//! Directories are in preorder and siblings are sorted by name, so two scans that find the same
-//! produce the same bytes, whatever order the walk had. All numbers are varints (7 bits per byte,
-//! lowest first), and a number with a sign has it in its lowest bit. The counts of a directory do
+//! Directories are in preorder and siblings are sorted by name, so two scans with the same result
+//! produce the same bytes, whatever the order of the walk. All numbers are varints (7 bits per byte,
+//! lowest first), and signed numbers have their sign in the lowest bit. The counts of a directory do
 //! not include its subdirectories.
 
 mod read;

@@ -1,9 +1,8 @@
 //! The shape of a directory tree: directories in preorder, siblings sorted by name.
 //!
-//! In preorder, a directory and everything below it have consecutive numbers. Whether one directory
-//! contains another one, and which directory is the lowest common ancestor of many, are therefore
-//! questions about the smallest and the largest number only. Everything in this crate relies on
-//! this order.
+//! In preorder, a directory and everything below it have consecutive numbers. To find out whether one
+//! directory contains another, or to find the lowest common ancestor of many, it is enough to look at
+//! the smallest and the largest number. Everything in this crate relies on this order.
 
 /// Directories in preorder. The first one is the top.
 #[derive(Debug, Default)]
@@ -58,8 +57,8 @@ impl Shape {
         to_u32(self.parents.len())
     }
 
-    /// Returns the lowest directory that contains all directories from `first` to `last`, given the
-    /// smallest and the largest number of the directories in question.
+    /// Returns the lowest directory that contains some directories. `first` and `last` are the smallest
+    /// and the largest of their numbers.
     pub(crate) fn common(&self, first: u32, last: u32) -> u32 {
         let mut dir = first;
         while self.ends[dir as usize] <= last {

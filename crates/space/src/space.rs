@@ -1,6 +1,6 @@
-//! The directories of a catalog, and the sums of everything below each of them.
+//! The directories of a catalog, and the totals of everything below each of them.
 //!
-//! A directory takes 68 bytes and its name, and 8 more bytes after a comparison with an earlier
+//! A directory takes 68 bytes plus its name, and 8 more bytes after a comparison with an earlier
 //! scan.
 
 use std::cmp::Reverse;

@@ -1,8 +1,8 @@
 //! Divides a rectangle into rectangles whose areas are proportional to sizes.
 //!
-//! The method is that of squarified treemaps (Bruls, Huizing and van Wijk, 2000). Rectangles are
-//! placed in rows along the shorter side of the space that is left. A row grows as long as that
-//! makes the worst of its rectangles more like a square.
+//! The algorithm is the squarified treemap (Bruls, Huizing and van Wijk, 2000). It places rectangles in
+//! rows along the shorter side of the remaining space. A row grows as long as this improves the worst
+//! aspect ratio in the row.
 
 /// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -124,14 +124,14 @@ fn a_run_that_is_killed_with_its_server_is_shown_as_cut_off_and_can_be_undone() 
     assert_contents_kept(before, &[&Snapshot::of(lop.path("nas"))]);
     browser.open(&server.url());
     browser.open(&server.page("/runs"));
-    browser.wait_for_text("table.runs", "cut off");
+    browser.wait_for_text("table.runs", "interrupted");
     assert!(shown(browser) <= done, "more files than {done} are shown");
     assert_accessible(browser);
     browser.open(&server.page("/runs/1"));
-    browser.wait_for_text("main", "This run was cut off. No file is lost");
+    browser.wait_for_text("main", "This run was interrupted. No file is lost");
     // Every file that was moved is in the list, as moved or as on its way.
     let states = browser.texts("table.listed .state");
-    assert!(states.iter().all(|state| state == "done" || state == "cut off"), "{states:?}");
+    assert!(states.iter().all(|state| state == "done" || state == "interrupted"), "{states:?}");
     assert!(states.len() >= done.min(1000), "{} of {done} files are listed", states.len());
     assert_accessible(browser);
     undo(orphan, &server, "files restored");

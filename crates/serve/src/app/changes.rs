@@ -1,8 +1,8 @@
-//! Which decisions this server has changed. A page MUST NOT overwrite a decision that was changed after the
-//! page showed it, for example from another window.
+//! Records which decisions this server has changed.
 //!
-//! Decisions of other processes need no entry: they change the version of the catalog, and with it the
-//! revision that a page names.
+//! A page MUST NOT overwrite a decision that was changed after the page showed it, for example in another
+//! window. Decisions of other processes need no entry, because they change the version of the catalog and
+//! therefore the revision that a page sends.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,8 +11,8 @@ use catalog::Scope;
 
 use crate::error::PageError;
 
-/// The changes of decisions since the start of the server. Lock the groups before: changes are checked and
-/// noted while no other request reads or changes decisions.
+/// The changes of decisions since the start of the server. Lock the groups first, because changes are checked
+/// and noted while no other request reads or changes decisions.
 #[derive(Debug, Default)]
 pub(crate) struct Changes(Mutex<Noted>);
 

@@ -1,8 +1,8 @@
-//! Work on the files of the user. A disk that does not answer, such as a mount whose server is gone, blocks
-//! the thread that asks it for an unlimited time.
+//! Work on the files of the user.
 //!
-//! Pages that only need the catalog must not wait for such a disk. Work on files therefore takes one of a few
-//! places of its disk, and fewer threads than there are for slow work.
+//! A disk that does not answer, such as a mount whose server is gone, can block a thread forever. Pages that
+//! only need the catalog must not wait for such a disk. The number of threads that work on files is therefore
+//! limited, for each disk and in total, and is lower than the number of threads for slow work.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -20,8 +20,8 @@ pub(crate) const FILE_THREADS: usize = 16;
 /// Maximum number of these threads that work on one disk.
 const THREADS_PER_DISK: usize = 4;
 
-/// Time after which a disk counts as one that does not answer. Disks that were switched off need about ten
-/// seconds to start.
+/// Time after which a disk counts as not answering. A disk that was powered down needs about ten seconds to
+/// start.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The threads that work on files.
@@ -31,7 +31,7 @@ pub(crate) struct Disks {
     disks: Mutex<HashMap<u64, Arc<Threads>>>,
 }
 
-/// Places for threads, and the number of times that one was given back.
+/// Places for threads, and the number of times that a place was released.
 #[derive(Debug)]
 struct Threads {
     places: Arc<Semaphore>,
@@ -123,7 +123,7 @@ impl From<NoAnswer> for PageError {
     fn from(_: NoAnswer) -> PageError {
         PageError::unavailable(
             "The disk does not answer",
-            "If it was switched off, try again when it has started. Otherwise look at its mount.",
+            "If it was powered down, try again when it has started. Otherwise, check its mount.",
         )
     }
 }

@@ -1,9 +1,9 @@
-//! The only way of the server to its catalog: one connection, used by one thread at a time, and further
-//! connections for queries that take seconds.
+//! The server's access to its catalog: one connection, used by one thread at a time, and further
+//! connections for queries that take seconds. All other code MUST use it.
 //!
 //! `SQLite` locks belong to the process. If a process closes any descriptor of the database, it loses the
-//! locks of all its connections, and opening a catalog by its path does that. Nothing may therefore open
-//! the catalog while a query is running.
+//! locks of all its connections, and opening a catalog by its path closes one. The catalog therefore MUST
+//! NOT be opened while a query is running.
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -108,8 +108,8 @@ impl State {
         if self.connection.as_ref().map(|(_, identity)| *identity) != found || found.is_none() {
             self.connection = None;
             self.data_version = None;
-            // The identity from before the opening: if the file was replaced in between, the next request
-            // finds another identity and opens it again.
+            // This identity was read before the catalog was opened. If the file was replaced in between, the
+            // next request finds another identity and opens the catalog again.
             let decider = Decider::open(path)?;
             self.connection = Some((decider, found.unwrap_or_default()));
         }

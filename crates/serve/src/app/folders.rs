@@ -1,5 +1,5 @@
-//! The equal, contained and overlapping folders, until the catalog changes. A job finds them, which can
-//! take minutes.
+//! The equal, contained and overlapping folders. A job finds them, which can take minutes, and the result
+//! is kept until the catalog changes.
 
 pub(crate) mod report;
 
@@ -26,7 +26,7 @@ struct Kept {
     report: Option<(Arc<Report>, Instant)>,
 }
 
-/// How far the comparison is.
+/// The state of the comparison.
 #[derive(Debug)]
 pub(crate) enum Progress {
     /// The folders have not been compared since the catalog changed.
@@ -38,7 +38,7 @@ pub(crate) enum Progress {
 }
 
 impl Folders {
-    /// Returns how far the comparison is. `version` is the one of the catalog.
+    /// Returns the state of the comparison. `version` is the current version of the catalog.
     pub(super) fn progress(&self, jobs: &Jobs, version: u64) -> Progress {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((id, started)) = kept.job {
@@ -64,7 +64,7 @@ impl Folders {
         }
     }
 
-    /// Starts to compare, unless that is running. `version` is the one of the catalog.
+    /// Starts a comparison unless one is running. `version` is the current version of the catalog.
     ///
     /// # Errors
     ///
@@ -117,16 +117,16 @@ impl Kept {
 
 /// Returns the answer of a job that has ended.
 fn answer(jobs: &Jobs, id: JobId) -> Result<Output, String> {
-    let job = jobs.job(id).ok_or("lop has ended without an answer")?;
-    // With code 3, lop could not examine everything. The answer is right about the rest.
+    let job = jobs.job(id).ok_or("lop ended without a result")?;
+    // Exit code 3 means that lop could not examine everything. The result is correct for the rest.
     if !matches!(job.exit_code, Some(0 | 3)) {
         let message = job.error.as_ref().map(|error| error.message.clone());
-        return Err(message.unwrap_or_else(|| "lop has ended without an answer".into()));
+        return Err(message.unwrap_or_else(|| "lop ended without a result".into()));
     }
-    jobs.output(id).ok_or_else(|| "lop has printed nothing".into())
+    jobs.output(id).ok_or_else(|| "lop printed no result".into())
 }
 
 fn read(output: &Output) -> Result<Report, String> {
     Report::read(output.reader())
-        .map_err(|error| format!("lop has printed something else: {error}"))
+        .map_err(|error| format!("lop printed an unexpected result: {error}"))
 }

@@ -1,5 +1,7 @@
-//! The orders of the lists that pages show. A page asks for rows by their rank in one order, so the
-//! order MUST NOT change while the page scrolls, even if a decision changes what the filter finds.
+//! The sorted lists that pages show.
+//!
+//! A page requests rows by their rank, so the order of a list MUST NOT change while the page scrolls,
+//! even if a decision changes which groups match the filter.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -45,7 +47,7 @@ impl Listing {
 #[derive(Debug, Default)]
 pub(crate) struct Listings {
     next: u64,
-    /// The one that was used last comes last.
+    /// The most recently used listing is last.
     recent: VecDeque<Arc<Listing>>,
 }
 

@@ -1,4 +1,4 @@
-//! The lines of a saved plan, which may be larger than memory: only their positions are kept.
+//! The lines of a saved plan. A plan may be larger than memory, so only the positions of its lines are kept.
 
 use std::io::{self, BufRead};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -7,7 +7,7 @@ use super::plan_lines::PlanLines;
 use crate::error::PageError;
 use crate::jobs::{Action, JobId, Jobs};
 
-/// Number of plans that are remembered. Older ones are forgotten with their jobs.
+/// Number of plans that are kept. Older plans are dropped together with their jobs.
 const MOST: usize = 20;
 
 /// The address at which a plan is made.
@@ -101,10 +101,10 @@ impl Plans {
         };
         let now = now()?;
         if basis.decisions != now.decisions {
-            return outdated("Decisions were made or withdrawn after this plan");
+            return outdated("Decisions have changed since this plan was made");
         }
         if basis.catalog != now.catalog {
-            return outdated("The catalog has changed after this plan");
+            return outdated("The catalog has changed since this plan was made");
         }
         Ok(())
     }
@@ -118,7 +118,7 @@ impl Plans {
         match self.run_of(plan, jobs) {
             Some(run) => {
                 let text = format!("This plan was applied as run {run}");
-                Err(PageError::conflict(text, "Make a new plan for what is left."))
+                Err(PageError::conflict(text, "Make a new plan for the remaining files."))
             }
             None => Ok(()),
         }

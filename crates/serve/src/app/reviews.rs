@@ -1,8 +1,8 @@
 //! The groups and decisions in memory. They are loaded when a page needs them, loaded again after the
 //! catalog has changed, and dropped when no page has needed them for a while.
 //!
-//! Pages name groups and sets of folders by numbers that are valid for one *revision*. A change that
-//! names another revision MUST be refused, because it could be about other files.
+//! Pages identify groups and folder sets by numbers that are valid for one *revision*. A change that
+//! refers to another revision MUST be refused, because it could affect different files.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
@@ -15,7 +15,7 @@ use crate::app::door::CatalogDoor;
 use crate::app::listings::{Listing, Listings, Wanted};
 use crate::error::PageError;
 
-/// How often groups are loaded again for one request, if the catalog changes all the time.
+/// Number of attempts to load the groups for one request, if the catalog keeps changing.
 const ATTEMPTS: u32 = 3;
 
 /// The groups and decisions of a catalog, if they are in memory.

@@ -1,7 +1,7 @@
-//! The sizes of all directories, in memory while pages need them.
+//! The sizes of all directories, kept in memory while pages need them.
 //!
-//! A directory has a number that is valid only until the catalog changes. Pages name a directory by
-//! this number and a hash of its path ([`key`]), so a page from before a scan never shows another
+//! The number of a directory is valid only until the catalog changes. Pages identify a directory by this
+//! number and a hash of its path ([`key`]), so a page that is older than a scan never shows the wrong
 //! directory.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

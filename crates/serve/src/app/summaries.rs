@@ -1,4 +1,4 @@
-//! The summary of the catalog. Counting reads every row, so it is kept until the catalog changes.
+//! The summary of the catalog, cached until the catalog changes, because computing it reads every row.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -20,7 +20,7 @@ onKey("p", "Go to the plan", go("/plan"));
 onKey("u", "Go to the runs, to undo", go("/runs"));
 listen();
 showLocalTimes();
-// Few pages show jobs; the others need the script only while one runs.
+// Most pages show no jobs. They need the script only while a job is running.
 if (!document.getElementById("running").hidden || document.querySelector("#jobs, #outcome, [data-dialog]")) {
   import("./jobs.js").then((jobs) => jobs.startJobs()).catch((error) => alertUser(error.message));
 }

@@ -39,7 +39,7 @@ async function decide(button) {
     const answer = await post("/api/decide", { scope: { set: Number(set) }, choice, revision: Number(revision), seen });
     seen = answer.seen;
   } catch (error) {
-    // The server speaks of a list that is loaded again, which this page does not have.
+    // The message of the server mentions a list that is loaded again. This page has no such list.
     if (error.status === 409) alertUser("The catalog has changed since the folders were compared. Compare them again.", "/folders");
     return;
   }

@@ -19,7 +19,7 @@ export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
-/** The answer of the server was not what was asked for. `status` is the HTTP status, 0 without a connection. */
+/** A failed request. `status` is the HTTP status, or 0 without a connection. */
 export class Failed extends Error {
   constructor(status, message, link) {
     super(message);

@@ -1,7 +1,7 @@
 // Shows running jobs on every page, and starts and cancels them.
 //
-// A browser opens at most six connections to a server, over all tabs. The stream of events is therefore open only while
-// a job runs. The server remembers jobs, so a page that is loaded again shows the same.
+// A browser opens at most six connections to a server, over all tabs. The event stream is therefore open only while a
+// job is running. The server remembers jobs, so a reloaded page shows them again.
 
 import { alertUser, announce, getJson, getText, post } from "./http.js";
 
@@ -44,7 +44,7 @@ export function watch() {
     if (source?.readyState === EventSource.CLOSED) close();
     else if (failures !== 2) return;
     sign.querySelector(".text").textContent = "No answer";
-    alertUser("lop serve does not answer. A run that changes files goes on without it. Start lop serve again to see how far it is.");
+    alertUser("lop serve does not answer. A run that changes files continues without it. Start lop serve again to see its progress.");
   });
 }
 

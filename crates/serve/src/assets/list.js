@@ -1,4 +1,4 @@
-// A list of any number of rows of one height, of which only the visible part is in the document.
+// A list of any number of rows of equal height. Only the visible part is in the document.
 //
 // Rows come from the server in chunks of HTML. A browser limits the height of an element, so a list that would be
 // higher than MAX_HEIGHT is scaled: the scrollbar stays true to the whole list.

@@ -1,7 +1,7 @@
-// What the review pages share: the filter, the list, the details of the chosen row, and decisions.
+// Code that the review pages share: the filter, the list, the details of the chosen row, and decisions.
 //
-// Decisions name groups and sets by numbers of one revision of the catalog. When the server answers 409, the numbers are
-// old: the list is loaded again and the user has to repeat the choice.
+// Decisions identify groups and sets by numbers of one revision of the catalog. If the server answers 409, the numbers
+// are outdated: the list is loaded again, and the user has to repeat the choice.
 
 import { alertUser, announce, getJson, getText, post } from "./http.js";
 import { onKey } from "./keys.js";
@@ -98,7 +98,7 @@ export class ReviewPage {
     this.listBox.removeAttribute("aria-busy");
   }
 
-  /** No row is chosen: keys act on nothing until the details of a row are shown. */
+  /** Deselects the row. Keys have no effect until the details of a row are shown. */
   forget() {
     this.looking?.abort();
     this.id = undefined;
@@ -137,7 +137,7 @@ export class ReviewPage {
     } catch (error) {
       if (error.status !== 409) throw error;
       this.open(true);
-      // The list stops to wait for these rows when the new listing arrives.
+      // The list stops waiting for these rows when the new listing arrives.
       return new Promise(() => {});
     }
   }
@@ -201,7 +201,7 @@ export class ReviewPage {
   /** Sends a change, and shows the new totals and states. Returns whether it was made. */
   async change(url, body) {
     if (this.isChanging) {
-      alertUser("The decision before is still being saved. This one was not made; repeat it.");
+      alertUser("The previous decision is still being saved. This one was not made; try again.");
       return false;
     }
     this.isChanging = true;
@@ -230,7 +230,7 @@ export class ReviewPage {
   }
 }
 
-/** Makes the button work that lists the decisions. */
+/** Connects the button that lists the decisions. */
 export function listDecisions(page) {
   const dialog = get("decisions");
   let seen = 0;

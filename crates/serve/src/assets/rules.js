@@ -1,4 +1,4 @@
-// The dialog in which keep rules are put in order. It shows what they would do before they are saved.
+// The dialog in which the user selects and orders keep rules. It shows their effect before they are saved.
 
 import { getJson } from "./http.js";
 

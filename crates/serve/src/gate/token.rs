@@ -58,8 +58,8 @@ impl Secret {
         is_secret.then(|| Secret(text.to_ascii_lowercase()))
     }
 
-    /// Returns a secret that follows from this one, but does not reveal it. Different purposes give
-    /// different secrets.
+    /// Derives another secret from this one without revealing it. Different purposes give different
+    /// secrets.
     pub(crate) fn derived(&self, purpose: &str) -> Secret {
         let digest = Sha256::new().chain_update(purpose).chain_update(&self.0).finalize();
         Secret::of_bytes(&digest)

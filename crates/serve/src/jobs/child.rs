@@ -1,7 +1,7 @@
 //! Starts a child, follows its output to the end, and notes how it ended.
 //!
-//! The output of a child must always be read, whatever happens to it here: a child that waits for its reader holds the
-//! locks of the catalog.
+//! The output of a child must always be read, even if it is discarded, because a child that waits for its reader holds
+//! the locks of the catalog.
 
 use std::fs::File;
 use std::io::{self, BufReader};

@@ -1,7 +1,7 @@
 //! Reads the standard error of a child: records of progress, the error record, and messages for people.
 //!
 //! A line that begins with `{` is a JSON document, and every other line is a message (`docs/formats.md`). The reader
-//! must go on to the end of the pipe, because a child that waits for its reader would never end.
+//! must continue to the end of the pipe, because a child that waits for its reader never ends.
 
 use std::io::{self, BufRead, Read};
 

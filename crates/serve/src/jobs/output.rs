@@ -1,4 +1,4 @@
-//! The output of a child: in memory while it is small, and otherwise in an unnamed file.
+//! The output of a child, in memory if it is small and otherwise in an unnamed file.
 //!
 //! A reader has its own position, so several requests can read one output at the same time.
 
@@ -50,7 +50,7 @@ impl Output {
         BufReader::new(OutputReader { output: self.clone(), at: 0 })
     }
 
-    /// Reads some bytes from a position on, and returns their number. 0 is the end.
+    /// Reads bytes starting at a position, and returns their number. 0 means the end.
     ///
     /// # Errors
     ///
@@ -101,8 +101,7 @@ impl Read for OutputReader {
     }
 }
 
-/// Reads everything from a pipe. Reads to the end of the pipe even if the bytes cannot be kept, because the child must
-/// never wait for its reader.
+/// Reads a pipe to its end, even if the bytes cannot be kept, because the child must never wait for its reader.
 ///
 /// # Errors
 ///

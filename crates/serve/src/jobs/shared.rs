@@ -1,6 +1,6 @@
 //! State that the threads of all jobs share.
 //!
-//! Every change to a job must be followed by [`Shared::note_change`], or pages do not show it.
+//! Every change to a job must be followed by [`Shared::note_change`]; otherwise, pages do not show it.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,6 +1,6 @@
-//! The work that a job does, and the command line of lop for it.
+//! The work of a job, and the command line of lop that does it.
 //!
-//! Paths and numbers come from requests, so each becomes a whole argument of its own, and paths follow `--`. No
+//! Paths and numbers come from requests. Each of them becomes a separate argument, and paths follow `--`, so no
 //! request can add an option.
 
 use std::ffi::OsString;

@@ -1,8 +1,7 @@
 //! The jobs of a server, and which of them may run at the same time.
 //!
-//! Only one job that changes files or the catalog runs at a time, and beside it only one that does not. The process id
-//! of a child must be in the table exactly as long as the child has not been reaped, so that a signal never reaches
-//! another process.
+//! At most one job that changes files or the catalog and one other job run at a time. The process id of a child must be
+//! in the table until the child is reaped, and no longer, so that a signal never reaches another process.
 
 use std::collections::VecDeque;
 use std::io;

@@ -1,7 +1,7 @@
 //! The requests that change decisions.
 //!
-//! A request names groups, sets, files and folders by numbers of one revision. Paths from a browser are
-//! never used; the paths of a decision come from the catalog.
+//! A request identifies groups, sets, files and folders by numbers of one revision. The paths of a decision
+//! come from the catalog, never from the browser.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -202,7 +202,7 @@ fn choice(review: &Review, body: &Decide) -> Result<Choice, PageError> {
             files_choice(review, *number, &kept)
         }
         (Wish::Like(number), About::Set(set)) => like_choice(review, *number, *set),
-        _ => Err(PageError::bad_request("This choice does not fit the groups it is about")),
+        _ => Err(PageError::bad_request("This choice does not apply to these groups")),
     }
 }
 
@@ -284,7 +284,7 @@ fn like_choice(review: &Review, number: i64, set: u32) -> Result<Choice, PageErr
     let (kept, removed) = (with(true), with(false));
     if !kept.is_disjoint(&removed) {
         return Err(PageError::bad_request(
-            "Some folder has both a file to keep and one to remove",
+            "One folder contains both a file to keep and a file to remove",
         )
         .with_advice("Decide about the other groups by rules instead."));
     }

@@ -124,8 +124,8 @@ fn list(decisions: &Decisions) -> Markup {
     html! {
         h2 #decisions-title { "Decisions" }
         p.dim {
-            "A decision about a group counts before one about its folders, and that before the latest one about \
-             a filter. Decisions stay after new scans."
+            "A decision about a group takes precedence over one about its folders, and that one over the latest about \
+             a filter. Decisions survive new scans."
         }
         @if all == 0 { p { "No decisions about filters or folders." } }
         @if all > 0 {

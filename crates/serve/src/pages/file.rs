@@ -1,8 +1,9 @@
 //! Shows and downloads single files of a group.
 //!
-//! A browser names a file by numbers (`address`), never by a path.
-//! The bytes of files come from anywhere, so a response MUST NOT let a browser guess their type: the
-//! type is on a short list and follows from the first bytes, all others are downloads.
+//! A browser refers to a file by numbers (`address`), never by a path.
+//!
+//! File contents are untrusted, so a response MUST NOT let a browser guess their type. The first bytes
+//! determine the type; files of types that are not on a short list are downloads.
 
 mod address;
 mod body;
@@ -114,14 +115,14 @@ async fn show_text(
     .await
 }
 
-/// Answers with the small picture that a camera stored in a photo.
+/// Answers with the thumbnail that a camera stored in a photo.
 async fn send_thumbnail(
     State(app): State<Arc<App>>,
     Path(address): Path<Address>,
 ) -> Result<Response<Body>, PageError> {
     let thumbnail = with_file(&app, address, |opened| {
         let found = meta::thumbnail(opened.start(meta::READ_BYTES)?);
-        found.ok_or_else(|| PageError::not_found("This file contains no small picture"))
+        found.ok_or_else(|| PageError::not_found("This file contains no thumbnail"))
     });
     let thumbnail = thumbnail.await?;
     let mut response = Response::new(Body::from(thumbnail));

@@ -1,6 +1,6 @@
 //! The page with equal, contained and overlapping folders. `lop report --dirs` finds them, as a job.
 //!
-//! The answer is kept until the catalog changes, because finding it can take minutes.
+//! The result is kept until the catalog changes, because computing it can take minutes.
 
 mod shown;
 

@@ -1,7 +1,7 @@
 //! The page on which groups are reviewed: a list of groups beside the files of the chosen one.
 //!
-//! The list asks for a listing once for each filter and sort, and then for rows by rank. Ranks belong
-//! to one listing, numbers of groups to one revision; requests with old ones are answered with 409.
+//! The script requests one listing for each filter and sort order, and then rows by rank. Ranks belong to
+//! one listing, and group numbers to one revision. Requests with outdated numbers are answered with 409.
 
 mod detail;
 mod first;
@@ -35,7 +35,7 @@ const TERMS: [(&str, &str); 9] = [
     ("ext:jpg,png", "one of these extensions"),
     ("type:video", "image, video, audio, document, archive, code or other"),
     ("size:>10M", "the size; also size:<=4k and size:1M..2G"),
-    ("age:>1y", "the time since the last change; units h, d, w, mo, y"),
+    ("age:>1y", "the time since the last change; units h, d, w, m (months), y"),
     ("copies:>2", "the number of copies"),
     ("is:undecided", "undecided, decided or left"),
 ];
@@ -108,7 +108,7 @@ fn bar(filter: &str, sort: Sort) -> Markup {
             button #show-decisions type="button" { "Decisions…" }
         }
         div #terms.terms popover {
-            p { b { "All terms must match." } " " code { "!term" } " excludes, quotes keep blanks together." }
+            p { b { "All terms must match." } " " code { "!term" } " excludes matches, quotes keep spaces." }
             dl { @for (term, meaning) in TERMS { dt { code { (term) } } dd { (meaning) } } }
         }
     }

@@ -1,4 +1,4 @@
-//! Addresses of the page with groups, for other pages that link to a part of the groups.
+//! Addresses of the page *Groups* with a filter, for links from other pages.
 
 /// Returns the address of the groups that have a file at or below each of these paths. Returns `None`
 /// if the language of filters cannot express a path.

@@ -1,5 +1,5 @@
-//! Starts, shows and cancels jobs. The pages learn what a job does from `/events`, and what came of it from
-//! `/api/jobs/ID`; a job does not depend on any page.
+//! Starts, shows and cancels jobs. Pages get the progress of a job from `/events` and its outcome from
+//! `/api/jobs/ID`. A job does not depend on any page.
 
 mod events;
 mod outcome;
@@ -113,7 +113,7 @@ fn known(app: &App, keys: &[String]) -> Result<Vec<PathBuf>, PageError> {
 /// Returns the folder that the user typed.
 fn folder(typed: String) -> Result<PathBuf, PageError> {
     if !typed.starts_with('/') {
-        return Err(PageError::bad_request("Type the whole path of the folder, beginning with /"));
+        return Err(PageError::bad_request("Type the full path of the folder, starting with /"));
     }
     match std::fs::metadata(&typed) {
         Ok(meta) if meta.is_dir() => Ok(PathBuf::from(typed)),
@@ -209,7 +209,7 @@ fn start(app: &App, spec: JobSpec) -> Result<JobId, PageError> {
         StartError::NoPlan(_) => {
             PageError::conflict("lop serve no longer has this plan", "Make the plan again.")
         }
-        StartError::ShutDown => PageError::conflict("lop serve is ending", ""),
+        StartError::ShutDown => PageError::conflict("lop serve is stopping", ""),
         error @ StartError::Spawn(_) => PageError::failed(&error),
     })
 }

@@ -1,5 +1,5 @@
 //! Tests the rules of docs/serve.md about security for each route, method, host, origin and credential. The
-//! rules are written down here once more, without the code of the gate.
+//! tests restate the rules and use no code of the gate.
 
 mod routes;
 mod table;
@@ -53,7 +53,7 @@ const SITES: [(Option<&str>, bool); 5] = [
     (Some("cross-site"), false),
 ];
 
-/// What a request proves with its secrets.
+/// The credentials that a request contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Proof {
     Nothing,
@@ -67,7 +67,7 @@ enum Proof {
     OldPage,
     /// The cookie, and the secret of a page, but a body that any page can send.
     FormOfPage,
-    /// What a page of this server sends.
+    /// The credentials that a page of this server sends.
     Page,
     /// The token in a header that only programs send.
     Bearer,

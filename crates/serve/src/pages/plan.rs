@@ -1,7 +1,7 @@
-//! The plan: what would happen to every file, and the button that makes it happen.
+//! The page with the plan: the action for each file, and the button that applies the plan.
 //!
-//! A job of lop makes the plan from the decisions, and another one applies it. The page only shows the
-//! lines of the saved plan, so nothing can be applied that was not on the page.
+//! One job makes the plan from the decisions, and another job applies it. The page shows the lines of the
+//! saved plan, so only actions that the page shows can be applied.
 
 mod export;
 mod shown;
@@ -28,7 +28,7 @@ const ACTIONS: [(Action, &str, &str); 4] = [
     (
         Action::Quarantine,
         "Quarantine",
-        "Moves the files to a hidden store on their disk. Undo moves the very same files back. Their space is free \
+        "Moves the files to a hidden store on their disk. Undo moves the very same files back. Their space is freed \
          when you empty the quarantine.",
     ),
     (
@@ -40,7 +40,7 @@ const ACTIONS: [(Action, &str, &str); 4] = [
     (
         Action::Reflink,
         "Reflink",
-        "Lets the files share disk space, on file systems that can (btrfs, XFS). They stay separate files with the \
+        "Lets the files share disk space, on file systems that support it (btrfs, XFS). They stay separate files with the \
          same content, so an undo is never needed.",
     ),
     (
@@ -77,7 +77,7 @@ fn content(app: &App) -> Result<Markup, PageError> {
     if !app.catalog_path().exists() {
         return Ok(html! {
             .empty {
-                h2 { "Nothing was scanned yet" }
+                h2 { "Nothing has been scanned yet" }
                 p { a.button href="/" { "Start with a scan" } }
             }
         });
@@ -107,7 +107,8 @@ fn form(decisions: u64) -> Markup {
         @if decisions == 0 {
             .note.warning {
                 p { "No group is decided yet, so a plan would be empty." }
-                p { "Decide in the " a href="/groups" { "groups" } " or for " a href="/same-folders" { "folders with the same files" } " which copies stay." }
+                p { "Decide which copies stay: for single " a href="/groups" { "groups" } ", or for "
+                    a href="/same-folders" { "folders with the same files" } "." }
             }
         } @else {
             p {

@@ -1,4 +1,4 @@
-//! The quarantine: files that runs moved away, which can be restored or removed for good.
+//! The page with the files in quarantine, which can be restored or removed for good.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn actions(app: &App, all: Sum) -> Markup {
         .bar {
             button type="button" data-dialog="restore-dialog" disabled[is_off] { "Restore all…" }
             form #purge-form .inline {
-                label { "Remove for good what is older than " input #days type="number" min="0" max="36500" value=(DAYS) required; " days" }
+                label { "Remove for good files older than " input #days type="number" min="0" max="36500" value=(DAYS) required; " days" }
                 button.danger type="submit" disabled[is_off] { "Remove…" }
             }
         }

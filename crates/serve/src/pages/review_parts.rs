@@ -1,6 +1,6 @@
 //! Parts of the pages on which groups are reviewed: totals, states, reasons, rules and empty lists.
 //!
-//! Every state is shown as text, because colours are not seen by everyone.
+//! Every state is shown as text, because not everyone can distinguish colours.
 
 use catalog::{Choice, Decision, Scope};
 use maud::{Markup, html};

@@ -1,7 +1,7 @@
-//! The runs: everything that lop did to files, according to the journals.
+//! The page with all runs, as recorded in the journals.
 //!
-//! The page does not depend on the jobs of this server. A run that another terminal started is shown too, and
-//! can be undone.
+//! The page does not depend on the jobs of this server. It also shows runs that were started in a terminal, and
+//! can undo them.
 
 mod one;
 
@@ -137,7 +137,7 @@ fn state(run: &RunSummary, may_run: bool) -> Markup {
     let back = run.undone + run.purged;
     html! {
         @if run.ended_ms.is_none() {
-            @if may_run { span.state { "running" } } @else { span.state.warn { "cut off" } } " "
+            @if may_run { span.state { "running" } } @else { span.state.warn { "interrupted" } } " "
         }
         @if run.undone > 0 {
             @if run.undone == run.done { span.state { "undone" } } @else { span.state { (count(run.undone)) " undone" } } " "

@@ -1,5 +1,4 @@
-//! The page with the sets of folders that have files in common. One decision settles all groups of a
-//! set.
+//! The page with the folder sets. One decision settles all groups of a set.
 
 mod detail;
 

@@ -1,6 +1,6 @@
 //! The page with the sizes of folders: a table of the tree, and beside it a map of the same folders.
 //!
-//! The table is complete and can be used with the keyboard alone; the map shows the same at a glance.
+//! The table shows all folders and works with the keyboard alone. The map gives an overview.
 
 mod map;
 mod measure;

@@ -1,6 +1,6 @@
-//! The start page: what is in the catalog, what can be won, and what to do next.
+//! The start page: the contents of the catalog, how much can be reclaimed, and the next step.
 //!
-//! A scan changes no files of the user, so it can be started on a read-only server.
+//! A scan does not change the files of the user, so a read-only server can start it.
 
 mod disks;
 
@@ -71,9 +71,9 @@ fn first_page(app: &App) -> Markup {
         (scan_form(&[]))
         h2 { "What comes next" }
         ol.steps {
-            li { "Scan the folders in which copies may be." }
-            li { "Look at the groups of identical files, and decide which copies stay. One decision can settle all groups of the same folders." }
-            li { "Check the plan. It lists every file that would be touched, and why the other one stays." }
+            li { "Scan the folders that may contain copies." }
+            li { "Look at the groups of identical files, and decide which copies stay. One decision can settle all groups in the same folders." }
+            li { "Check the plan. It lists every file that would be changed, the file that stays, and the reason." }
             li { "Apply the plan. Every run can be undone." }
         }
         p.dim { "The catalog will be " (name(app.catalog_path().as_os_str().as_bytes())) "." }
@@ -125,12 +125,12 @@ fn steps(app: &App, summary: &Summary, decisions: u64) -> Markup {
     html! {
         h2 { "What to do next" }
         ol.steps {
-            (step(0, html! { a href="#scan" { "Scan" } " the folders in which copies may be." }))
+            (step(0, html! { a href="#scan" { "Scan" } " the folders that may contain copies." }))
             (step(1, html! {
                 "Review the " a href="/groups" { "groups" } ", or decide whole " a href="/same-folders" { "folders with the same files" }
                 " at once."
             }))
-            (step(2, html! { "Make the " a href="/plan" { "plan" } ", and look at what would happen to each file." }))
+            (step(2, html! { "Make the " a href="/plan" { "plan" } ", and check what would happen to each file." }))
             (step(3, html! {
                 "Apply the plan. Each " a href="/runs" { "run" } " can be undone."
                 @if !app.allows_actions() { " " span.dim { "This server is read-only: start it with --allow-actions." } }
@@ -155,7 +155,7 @@ fn scan_form(roots: &[ScannedRoot]) -> Markup {
                 }
                 p.dim #scan-hint {
                     "The path on the machine where lop runs, beginning with /. A scan reads files and changes none. "
-                    "It goes on if you close this page."
+                    "It continues if you close this page."
                 }
             }
         }
@@ -205,16 +205,16 @@ fn disk_table(disks: &[VolumeSummary], states: &[DiskState]) -> Markup {
         @if missing > 0 {
             .note.warning {
                 p {
-                    (counted(missing, "disk is", "disks are")) " not mounted. lop remembers their files, but offers no "
-                    "action on them."
+                    (counted(missing, "disk is", "disks are")) " not mounted. lop remembers their files, but cannot act "
+                    "on them."
                 }
             }
         }
         @if silent > 0 {
             .note.warning {
                 p {
-                    (counted(silent, "disk does", "disks do")) " not answer. A disk that was switched off needs some "
-                    "seconds; reload the page then. Otherwise look at its mount."
+                    (counted(silent, "disk does", "disks do")) " not answer. A disk that was powered down needs a few "
+                    "seconds to start; then reload the page. Otherwise, check its mount."
                 }
             }
         }
@@ -260,7 +260,7 @@ fn catalog_line(app: &App, summary: &Summary) -> Markup {
         @if summary.overview.problems > 0 {
             p.warn {
                 (counted(summary.overview.problems, "entry", "entries"))
-                " could not be examined by the last scans; scan again to see which."
+                " could not be examined by the last scans. Scan again to see which."
             }
         }
         @if all.pending > 0 {

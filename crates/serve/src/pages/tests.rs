@@ -46,7 +46,7 @@ fn without_a_catalog_the_start_page_offers_a_scan() {
     assert!(
         page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\"")
     );
-    assert!(server.page("/plan").contains("Nothing was scanned yet"));
+    assert!(server.page("/plan").contains("Nothing has been scanned yet"));
     assert!(server.page("/runs").contains("No run yet"));
     assert!(server.page("/quarantine").contains("The quarantine is empty"));
 }
@@ -151,7 +151,7 @@ fn a_plan_is_stale_after_a_decision() {
     let decided =
         server.app.with_decider(|decider| Ok(decider.decide(scope, catalog::Choice::Leave, 5)?));
     let decision = decided.expect("decided");
-    assert!(server.page("/plan").contains("Decisions were made or withdrawn after this plan"));
+    assert!(server.page("/plan").contains("Decisions have changed since this plan was made"));
     assert_eq!(server.post("/api/apply", r#"{"plan":1}"#).0, StatusCode::CONFLICT);
     assert_eq!(server.content("applied"), "");
     let withdrawn = server.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
@@ -168,11 +168,11 @@ fn a_plan_is_outdated_after_any_change_of_the_catalog_and_is_not_applied() {
     let other = rusqlite::Connection::open(server.path("catalog.db")).expect("opens");
     other.execute("UPDATE scan SET problems = 1", []).expect("changes");
     let page = server.page("/plan");
-    assert!(page.contains("The catalog has changed after this plan"), "{page}");
+    assert!(page.contains("The catalog has changed since this plan was made"), "{page}");
     assert!(page.contains("href=\"/plan#plan-form\"") && !page.contains("<dialog"), "{page}");
     let (status, answer) = server.post("/api/apply", r#"{"plan":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
-    assert_eq!(answer["error"], "The catalog has changed after this plan");
+    assert_eq!(answer["error"], "The catalog has changed since this plan was made");
     assert_eq!(answer["link"], "/plan#plan-form");
     assert_eq!(server.content("applied"), "");
     server.run("/api/plan", r#"{"action":"quarantine"}"#);

@@ -1,5 +1,5 @@
-//! Scans a tree into a catalog, for tests of pages: the engine that compares files is in crates that this
-//! one does not use.
+//! Scans a tree into a catalog, for tests of pages. The scan engine is in crates that this crate does not
+//! depend on.
 
 use std::collections::HashMap;
 use std::ffi::OsString;

@@ -1,4 +1,4 @@
-//! Compares the totals with those of a slow but obvious computation.
+//! Compares the totals with those of a slow reference computation.
 
 use std::collections::BTreeMap;
 

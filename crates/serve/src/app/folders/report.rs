@@ -1,4 +1,4 @@
-//! Reads what `lop report --dirs --json` prints. `docs/formats.md` describes it.
+//! Parses the output of `lop report --dirs --json`, which `docs/formats.md` describes.
 
 use std::cmp::Reverse;
 use std::io;

@@ -1,7 +1,7 @@
 //! The address of a file: the number of its group, its position in the group, and its version.
 //!
-//! After a change of the catalog, a number can denote another group and a position another file. The
-//! version tells, so an old page never shows another file than the one that it names.
+//! After a change of the catalog, a number can refer to a different group and a position to a different
+//! file. The version reveals this, so an old page never shows the wrong file.
 
 use std::fmt;
 

@@ -1,7 +1,7 @@
 //! Decides which bytes a request asks for: `Range`, `If-Range` and `If-None-Match` (RFC 9110).
 //!
-//! A request for several ranges is answered with the whole file, which the RFC permits. A multipart
-//! response would only help clients that no browser is.
+//! A request for several ranges is answered with the whole file, which the RFC permits. No browser needs
+//! a multipart response.
 
 use axum::http::HeaderMap;
 use axum::http::header::{HeaderName, IF_NONE_MATCH, IF_RANGE, RANGE};

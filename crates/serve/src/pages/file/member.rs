@@ -100,14 +100,15 @@ pub(super) async fn with_file<T: Send + 'static>(
 /// Finds a file in the order in which the pages list the files of a group.
 fn find(app: &App, address: Address) -> Result<Member, PageError> {
     const ADVICE: &str = "The catalog has changed since the page was loaded. Reload the page.";
-    let missing = || PageError::not_found("This group does not have this file").with_advice(ADVICE);
+    let missing =
+        || PageError::not_found("This group does not contain this file").with_advice(ADVICE);
     app.review(|loaded| {
         let index = loaded.review.index();
         let at = index.at(address.number).ok_or_else(missing)?;
         let member = index.member(at, address.ordinal).ok_or_else(missing)?;
         let group = index.group(at);
         if Address::of(&group, address.ordinal, &member) != address {
-            return Err(PageError::conflict("This address is of another scan", ADVICE));
+            return Err(PageError::conflict("This address is outdated", ADVICE));
         }
         let review::Member { path, device, inode, mtime_ns, .. } = member;
         Ok(Member { path, device, inode, size: group.size, mtime_ns })
@@ -129,8 +130,8 @@ fn explain(error: &io::Error) -> PageError {
         NotFound => PageError::not_found("This file is gone")
             .with_advice("It was moved or deleted since the scan, or its disk is not mounted."),
         PermissionDenied => PageError::forbidden(
-            "lop may not read this file",
-            "Start lop serve as a user who may read it.",
+            "lop has no permission to read this file",
+            "Start lop serve as a user who can read it.",
         ),
         // Something that is not a regular file took the place of the file.
         NotADirectory | InvalidInput => changed(),

@@ -1,7 +1,7 @@
-//! Reads what a camera stored in a photo: the small picture, the orientation, the date.
+//! Reads the metadata that a camera stored in a photo: the thumbnail, the orientation and the date.
 //!
-//! No picture is decoded. The small picture is copied as it is, so a hostile file can at most show a
-//! wrong picture in the browser that asked for it.
+//! lop decodes no pictures. It copies the thumbnail unchanged, so the worst that a hostile file can do is
+//! to show a wrong picture in the browser that requested it.
 
 use std::io::Cursor;
 
@@ -16,11 +16,11 @@ const MAX_TEXT: usize = 64;
 /// Facts about a photo.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
-    /// When it was taken, as the camera wrote it: `2019-05-04 12:30:00`.
+    /// Time at which the photo was taken, as recorded by the camera: `2019-05-04 12:30:00`.
     pub(super) taken: Option<String>,
     /// The model of the camera.
     pub(super) camera: Option<String>,
-    /// True if the file contains a small picture.
+    /// True if the file contains a thumbnail.
     pub(super) has_thumbnail: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn thumbnail(start: Vec<u8>) -> Option<Vec<u8>> {
 fn read(start: Vec<u8>) -> Option<Exif> {
     let mut reader = Reader::new();
     let read = reader.continue_on_error(true).read_from_container(&mut Cursor::new(start));
-    // Photos are often damaged at places that do not matter here.
+    // Photos are often damaged in places that do not matter here.
     read.or_else(|error| error.distill_partial_result(|_| ())).ok()
 }
 

@@ -44,7 +44,7 @@ pub(super) fn show(file: &Opened, address: Address) -> Result<Markup, PageError>
         }
         Shown::Text => text.unwrap_or_default(),
         Shown::Nothing if facts.has_thumbnail => html! {
-            img.preview src={ (address) "/thumb" } alt={ "Small picture in " (label) } decoding="async";
+            img.preview src={ (address) "/thumb" } alt={ "Thumbnail of " (label) } decoding="async";
         },
         Shown::Nothing => html! { p.dim { "No preview of this type of file." } },
     };

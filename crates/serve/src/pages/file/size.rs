@@ -1,7 +1,7 @@
-//! Reads width and height of a picture from its header.
+//! Reads the width and height of a picture from its header.
 //!
-//! A small file can claim to be a picture of billions of pixels. The browser would have to decode it,
-//! so pages ask before they show it.
+//! A small file can claim to be a picture of billions of pixels, which the browser would have to decode.
+//! Pages therefore check the size before they show a picture.
 
 use super::types::Type;
 

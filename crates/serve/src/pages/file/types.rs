@@ -1,4 +1,4 @@
-//! Recognizes the types of files that browsers may show, by the first bytes.
+//! Recognizes the types of files that browsers may show, by their first bytes.
 //!
 //! The list is an allow list: documents that can contain scripts (HTML, SVG, PDF) are not on it, so
 //! they are always downloads.
@@ -9,7 +9,7 @@ pub(super) const READ_BYTES: usize = 4096;
 /// Largest picture that is shown. A browser needs all of it in memory.
 const MAX_PICTURE: u64 = 64 << 20;
 
-/// A type of file, as far as showing it is concerned.
+/// A type of file, as far as it matters for showing the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Jpeg,

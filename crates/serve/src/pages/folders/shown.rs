@@ -1,4 +1,4 @@
-//! Shows how folders are related, in sentences.
+//! Describes in sentences how folders are related.
 
 use maud::{Markup, html};
 use review::Review;
@@ -10,7 +10,7 @@ use crate::layout::name;
 use crate::pages::groups_link::groups_below;
 use crate::quantity;
 
-/// Maximum number of relations on the page. The first ones have the most to win.
+/// Maximum number of relations on the page. The first ones have the most reclaimable space.
 const RELATIONS: usize = 300;
 /// Maximum number of folders of a set that are listed.
 const FOLDERS: usize = 20;
@@ -121,7 +121,7 @@ fn list(report: &Report, choices: &Choices) -> Markup {
         @if related.len() > RELATIONS {
             p.dim {
                 (quantity::count((related.len() - RELATIONS) as u64))
-                " more with less to win. " code { "lop report --dirs" } " lists all of them."
+                " more with less reclaimable space. " code { "lop report --dirs" } " lists all of them."
             }
         }
     }

@@ -73,7 +73,7 @@ fn a_failure_is_shown_until_a_comparison_succeeds() {
     server.run("/api/folders", "");
     for visit in 0..2 {
         let page = server.page("/folders");
-        assert!(page.contains("lop has printed something else"), "{visit}: {page}");
+        assert!(page.contains("lop printed an unexpected result"), "{visit}: {page}");
     }
     server.put("stdout", EMPTY);
     server.run("/api/folders", "");

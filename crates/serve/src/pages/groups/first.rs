@@ -1,7 +1,7 @@
-//! The rows that the page contains from the start, so that they are seen before any script runs.
+//! The rows that are part of the page, so that they are visible before any script runs.
 //!
 //! Loading all groups of a large catalog takes seconds. Until they are loaded, the first rows come
-//! straight from the catalog, in the order of the list. The script loads them again with the listing.
+//! directly from the catalog, in the order of the list. The script loads them again with the listing.
 
 use maud::html;
 use review::{Filter, Sort, Totals};

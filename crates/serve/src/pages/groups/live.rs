@@ -1,4 +1,4 @@
-//! Compares the files of a group with their disks, when the group is shown. It follows no links.
+//! Compares the files of a displayed group with the state on disk, without following links.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -62,7 +62,7 @@ fn facts(size: u64, member: &Member, now: &Stat, users: &Users) -> Value {
 fn problem(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOENT) => "gone".into(),
-        Some(libc::EACCES) => "lop may not look at it".into(),
+        Some(libc::EACCES) => "lop has no permission to read it".into(),
         // A link or a file took the place of a directory.
         Some(libc::ELOOP | libc::ENOTDIR) => "changed since the scan".into(),
         _ => error.to_string(),

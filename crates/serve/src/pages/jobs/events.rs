@@ -1,7 +1,7 @@
-//! The stream of events that tells pages about running jobs.
+//! The event stream that informs pages about running jobs.
 //!
-//! A browser opens at most six connections to a server, so a page opens a stream only while a job runs. The
-//! first event has the current state. The last one, `end`, says that no job runs any more.
+//! A browser opens at most six connections to a server, so a page opens a stream only while a job is running.
+//! The first event contains the current state. The last event, `end`, reports that no job is running.
 
 use std::convert::Infallible;
 use std::sync::Arc;

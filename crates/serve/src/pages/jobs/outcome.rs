@@ -54,7 +54,7 @@ pub(in crate::pages) fn outcome(app: &App, Query(Done { done }): &Query<Done>) -
 fn how_it_ended(job: &Job) -> (&'static str, &'static str) {
     match job.exit_code {
         Some(0) => ("ok", "is done"),
-        Some(PARTIAL) => ("warning", "is done, but not everything could be done"),
+        Some(PARTIAL) => ("warning", "is done, but incomplete"),
         _ if job.cancelled => ("warning", "was cancelled"),
         _ if job.signal.is_some() => ("error", "was killed"),
         _ => ("error", "failed"),
@@ -81,7 +81,7 @@ fn facts(job: &Job) -> Markup {
                     p {
                         b { (files(done)) " done" }
                         @if let Some(bytes) = some("freed_bytes") { ", " (size(bytes)) " freed" }
-                        @if let Some(already) = some("already") { ", " (count(already)) " needed nothing" }
+                        @if let Some(already) = some("already") { ", " (count(already)) " already done" }
                         @if let Some(failed) = some("failed") { ", " b.warn { (count(failed)) " left alone" } }
                         "."
                     }
@@ -113,7 +113,7 @@ fn facts(job: &Job) -> Markup {
     }
 }
 
-/// Returns what lop said about single files. The text was escaped by lop for a terminal.
+/// Returns the messages of lop about single files. lop has escaped them for a terminal.
 pub(in crate::pages) fn messages(job: &Job) -> Markup {
     let (few, more) = job.messages.split_at(job.messages.len().min(FEW));
     let hidden = job.messages_total.saturating_sub(job.messages.len() as u64);

@@ -1,4 +1,4 @@
-//! An example of each route, and the routes that the source of the server has.
+//! An example request for each route, and the routes in the source of the server.
 
 use std::collections::BTreeSet;
 use std::path::Path;

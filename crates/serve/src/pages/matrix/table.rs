@@ -1,4 +1,4 @@
-//! All routes of the server. A test compares the table with the source, and a fuzzer asks for each of them.
+//! All routes of the server. A test compares the table with the source, and a fuzzer requests each route.
 
 /// Method, pattern, query or body of an example, and whether the example changes something.
 pub(crate) const ROUTES: [(&str, &str, &str, bool); 47] = [

@@ -44,7 +44,7 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
             @if lines.len() == 0 {
                 .empty {
                     h2 { "The plan is empty" }
-                    p { "Nothing would be done. Decide more groups, or look above for what was left out." }
+                    p { "Nothing would be done. Decide more groups. Any files that were left out are listed above." }
                 }
             } @else {
                 (apply_bar(job, action, &lines, blocked(app, run.is_some(), outdated.is_err())))
@@ -74,7 +74,7 @@ fn cards(job: &Job, action: Action, lines: &PlanLines) -> Markup {
                 .card { b.big { (count(groups)) } (if groups == 1 { "group" } else { "groups" }) ", each keeps at least one file" }
             }
             @if action == Action::Quarantine {
-                .card { b.big { (size(lines.bytes())) } "in these files; free when you empty the quarantine" }
+                .card { b.big { (size(lines.bytes())) } "in these files; freed when you empty the quarantine" }
             } @else {
                 .card { b.big { (size(freed)) } "would be freed" }
             }
@@ -114,7 +114,7 @@ fn blocked(app: &App, is_applied: bool, is_outdated: bool) -> Option<&'static st
         );
     }
     if is_applied {
-        return Some("This plan was applied already. Make a new one for what is left.");
+        return Some("This plan was applied already. Make a new one for the remaining files.");
     }
     is_outdated.then_some("This plan is outdated.")
 }

@@ -108,7 +108,7 @@ fn cards(run: &RunSummary) -> Markup {
             // The space of files in quarantine is free when the quarantine is emptied.
             @if run.freed > 0 || run.kind != Kind::Quarantine { .card { b.big { (size(run.freed)) } "freed" } }
             @if run.failed > 0 { .card { b.big.warn { (count(run.failed)) } "left alone" } }
-            @if run.already > 0 { .card { b.big { (count(run.already)) } "needed nothing" } }
+            @if run.already > 0 { .card { b.big { (count(run.already)) } "already done" } }
             @if run.undone > 0 { .card { b.big { (count(run.undone)) } "restored since" } }
             @if run.purged > 0 { .card { b.big { (count(run.purged)) } "removed for good" } }
         }
@@ -120,9 +120,9 @@ fn remarks(app: &App, run: &RunSummary) -> Markup {
     html! {
         @if run.ended_ms.is_none() {
             .note.warning { p {
-                @if process.is_some() { "This run may still be going on. Reload the page to see how far it is." }
+                @if process.is_some() { "This run may still be in progress. Reload the page to see how far it has got." }
                 @else {
-                    "This run was cut off. No file is lost: the next run or undo moves back every file that was on its way."
+                    "This run was interrupted. No file is lost: the next run or undo moves back every file that was being moved."
                 }
             } }
         }
@@ -234,9 +234,9 @@ fn file_row(action: &FileAction) -> Markup {
 
 fn state(state: &FileState) -> (&'static str, &str) {
     match state {
-        FileState::CutOff => ("cut off", ""),
+        FileState::CutOff => ("interrupted", ""),
         FileState::Done => ("done", ""),
-        FileState::Already => ("needed nothing", ""),
+        FileState::Already => ("already done", ""),
         FileState::LeftAlone(why) => ("left alone", why),
         FileState::Restored => ("restored", ""),
         FileState::Purged => ("removed for good", ""),

@@ -1,7 +1,7 @@
-//! The map of a folder: nested rectangles whose areas are in proportion to the sizes of folders.
+//! The map of a folder: nested rectangles whose areas are proportional to the sizes of folders.
 //!
-//! The map is one picture for screen readers, because the table beside it contains the same. Its tiles
-//! are links for the mouse.
+//! Screen readers see the map as one picture, because the table beside it has the same contents. With the
+//! mouse, each tile is a link.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -19,9 +19,9 @@ use crate::quantity;
 const TILES: usize = 600;
 /// Smallest area of a tile, in square pixels. Smaller folders share a tile.
 const MIN_AREA: f64 = 60.0;
-/// Smallest tile that shows what is in its folder.
+/// Smallest tile that shows the contents of its folder.
 const MIN_OPEN: (f64, f64) = (70.0, 56.0);
-/// Height of the title of a tile that shows what is in its folder.
+/// Height of the title of a tile that shows the contents of its folder.
 const TITLE: f64 = 17.0;
 /// Space between a tile and the tiles in it.
 const GAP: f64 = 2.0;
@@ -278,7 +278,7 @@ fn colour_text(space: &Space, tile: &Tile, measure: Measure) -> String {
 
 /// Returns the explanation of the colours.
 pub(super) fn legend(measure: Measure) -> Markup {
-    let word = if measure == Measure::Grown { "New since the scan before" } else { "Reclaimable" };
+    let word = if measure == Measure::Grown { "New since the earlier scan" } else { "Reclaimable" };
     html! {
         p.legend {
             (word) ": "

@@ -16,7 +16,7 @@ use crate::quantity;
 const ROWS: usize = 100;
 /// Levels with an indent of their own.
 const MAX_INDENT: u32 = 8;
-/// A folder with more files is not searched for the largest ones.
+/// Maximum number of files in a folder whose largest files are listed.
 const MAX_SEARCHED: u64 = 50_000;
 /// Files in the list of the largest ones.
 const LARGEST: usize = 15;
@@ -100,7 +100,7 @@ fn has_growth(space: &Space) -> bool {
     space.totals(TOP).grown.is_some()
 }
 
-/// Returns whether there are folders in a folder. They have the numbers that follow its own.
+/// Returns whether a folder contains folders. Their numbers follow its own.
 fn has_children(space: &Space, dir: DirId) -> bool {
     let next = DirId(dir.0 + 1);
     next.0 < space.len() && space.parent(next) == Some(dir)
