@@ -175,7 +175,7 @@ impl App {
     ///
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn sizes(&self) -> Result<Arc<Sizes>, PageError> {
-        self.spaces.get(self.catalog_version()?, || self.with_catalog(Sizes::load))
+        self.spaces.get(self.catalog_version()?, || Sizes::load(&self.door.reopen()?))
     }
 
     /// Returns the folders that have something in common, if they are known.
@@ -217,7 +217,7 @@ impl App {
     ///
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn summary(&self) -> Result<Arc<Summary>, PageError> {
-        let read = || self.with_catalog(|catalog| Ok(Summary::read(catalog)?));
+        let read = || Ok(Summary::read(&self.door.reopen()?)?);
         self.summaries.at(self.catalog_version()?, read)
     }
 

@@ -56,9 +56,11 @@ pub(crate) async fn get(Path((_version, name)): Path<(String, String)>) -> Respo
     }
 }
 
-/// Returns the size of some assets in bytes.
+/// Returns the compressed size of some assets in bytes.
 #[cfg(test)]
 pub(crate) fn size(names: &[&str]) -> usize {
+    use crate::compress::gzip;
+
     let wanted = ASSETS.iter().filter(|(name, ..)| names.contains(name));
-    wanted.map(|(_, _, bytes)| bytes.len()).sum()
+    wanted.map(|(_, _, bytes)| gzip(bytes).len()).sum()
 }

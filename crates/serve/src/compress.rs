@@ -63,7 +63,7 @@ fn is_compressible(response: &Response) -> bool {
     is_text && is_small && is_whole
 }
 
-fn gzip(plain: &[u8]) -> Vec<u8> {
+pub(crate) fn gzip(plain: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::new(5));
     // Writing to memory cannot fail.
     let _written = encoder.write_all(plain);

@@ -178,6 +178,7 @@ fn arrow_keys_choose_a_rule_and_enter_decides() {
     browser.press("Enter");
     browser.wait_for_text("#totals", "1 decided");
     browser.wait_for_text(".outcome", "keep by oldest");
+    assert_eq!(browser.text("#alert"), "", "Enter decides once");
     browser.wait_until("document.activeElement.id === 'rule'");
     browser.press("ArrowDown");
     browser.press("Tab");

@@ -73,7 +73,8 @@ impl Changes {
     }
 }
 
-fn overtaken() -> PageError {
+/// Returns the error for a change of what a page no longer shows correctly.
+pub(crate) fn overtaken() -> PageError {
     PageError::conflict(
         "Another window has changed this decision since this page showed it",
         "The list is loaded again. Check your choice before you repeat it.",

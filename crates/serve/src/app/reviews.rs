@@ -90,9 +90,10 @@ impl Reviews {
         door: &CatalogDoor,
         work: impl FnOnce(Loaded<'_>) -> T,
     ) -> Option<T> {
-        let version = door.version_if_free().ok()??;
+        let version = door.version_if_free().ok()?;
         let state = self.state.try_read().ok()?;
-        let review = state.review.as_ref().filter(|_| state.version == Some(version))?;
+        let is_current = version.is_none() || version == state.version;
+        let review = state.review.as_ref().filter(|_| is_current)?;
         self.touch();
         Some(work(Loaded { review, revision: state.revision, listings: &self.listings }))
     }

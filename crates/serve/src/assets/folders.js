@@ -37,6 +37,7 @@ async function decide(button) {
   try {
     const choice = { folders: [Number(keep)] };
     const answer = await post("/api/decide", { scope: { set: Number(set) }, choice, revision: Number(revision), seen });
+    if (answer.others) return location.reload();
     seen = answer.seen;
   } catch (error) {
     // The message of the server mentions a list that is loaded again. This page has no such list.

@@ -52,6 +52,8 @@ export function start() {
   });
   const number = () => Number(page.current()?.dataset.number);
   const scope = () => ({ group: number() });
+  // A relative choice is valid only for the fates that the page shows.
+  const basis = () => page.current().dataset.basis;
 
   function markFile(to, isMoved) {
     const rows = [...page.detailBox.querySelectorAll("tr[data-ordinal]")];
@@ -66,7 +68,7 @@ export function start() {
     const button = page.current()?.querySelector(`[data-act=toggle][data-ordinal="${ordinal}"]`);
     if (!button) return;
     const change = { keep: [], remove: [], [button.dataset.next]: [ordinal] };
-    page.decide(scope(), { change });
+    page.decide(scope(), { change: { ...change, basis: basis() } });
   };
   const only = (ordinal) => {
     if (page.current()?.querySelector(`[data-act=only][data-ordinal="${ordinal}"]`)) page.decide(scope(), { files: [ordinal] });
@@ -75,7 +77,7 @@ export function start() {
     toggle: ({ ordinal }) => toggle(Number(ordinal)),
     only: ({ ordinal }) => only(Number(ordinal)),
     leave: () => page.decide(scope(), { leave: true }),
-    alike: () => page.decide({ set: Number(page.current().dataset.set) }, { like: number() }),
+    alike: () => page.decide({ set: Number(page.current().dataset.set) }, { like: { group: number(), basis: basis() } }),
     withdraw: ({ decision }) => page.withdraw({ id: Number(decision) }),
   };
   page.detailBox.addEventListener("click", (event) => {
@@ -94,11 +96,6 @@ export function start() {
   page.detailBox.addEventListener("submit", (event) => {
     event.preventDefault();
     if (page.current()) page.decide(scope(), { rules: [event.target.elements.rule.value] });
-  });
-  page.detailBox.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target.id !== "rule") return;
-    event.preventDefault();
-    event.target.form.requestSubmit();
   });
 
   onKey("ArrowRight", "Next file of the group", () => markFile(file + 1, true));

@@ -20,7 +20,7 @@ export class List {
     this.rowHeight = parseFloat(getComputedStyle(box).getPropertyValue("--row")) || 44;
     this.spacer = box.querySelector(".spacer");
     // The first rows may be in the page already. They are shown until newer ones arrive.
-    this.first = box.querySelector(".chunk");
+    this.first = box.querySelector(".chunk.provisional");
     box.addEventListener("scroll", () => this.schedule(), { passive: true });
     new ResizeObserver(() => this.schedule()).observe(box);
     box.addEventListener("click", (event) => {
@@ -42,8 +42,7 @@ export class List {
     if (!keep) this.box.scrollTop = 0;
     this.active = keep ? Math.min(this.active, count - 1) : -1;
     this.render();
-    this.first?.remove();
-    this.first = undefined;
+    this.forgetFirst();
   }
 
   schedule() {
@@ -98,7 +97,7 @@ export class List {
     this.loading.set(at, controller);
     try {
       chunk.innerHTML = await this.load(at * CHUNK, rows, controller.signal);
-      chunk.classList.remove("loading");
+      chunk.classList.remove("loading", "provisional");
       this.mark();
     } catch (error) {
       if (error.name !== "AbortError" && this.chunks.get(at) === chunk) {
@@ -125,8 +124,15 @@ export class List {
     }
   }
 
+  /** Removes the rows that were in the page, because the list is going to have others. */
+  forgetFirst() {
+    this.first?.remove();
+    this.first = undefined;
+  }
+
+  /** Returns a row of the listing. The rows that were in the page cannot be chosen. */
   row(rank) {
-    return this.box.querySelector(`.row[data-rank="${rank}"]`);
+    return this.box.querySelector(`.chunk:not(.provisional) > .row[data-rank="${rank}"]`);
   }
 
   mark() {

@@ -80,6 +80,8 @@ export class ReviewPage {
     const controller = (this.opening = new AbortController());
     const query = new URLSearchParams();
     const [filter, sort] = [this.filterBox.value.trim(), this.sortBox?.value];
+    const isOriginal = filter === this.filterBox.defaultValue.trim() && (!this.sortBox || this.sortBox.selectedOptions[0].defaultSelected);
+    if (!isOriginal) this.list.forgetFirst();
     if (filter) query.set("filter", filter);
     if (sort && sort !== "reclaimable") query.set("sort", sort);
     history.replaceState(null, "", query.size ? `${this.path}?${query}` : this.path);
@@ -208,7 +210,8 @@ export class ReviewPage {
     const id = this.id;
     try {
       const answer = await post(url, { ...body, view: this.view });
-      if (answer.revision !== this.revision) {
+      if (answer.revision !== this.revision || answer.others) {
+        // Other windows have made changes that this page does not show.
         this.open(true);
         return true;
       }

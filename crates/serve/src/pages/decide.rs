@@ -13,16 +13,17 @@ use axum::response::Response;
 use axum::routing::post;
 use axum::{Json, Router};
 use catalog::{Choice, Decider, Scope};
-use review::{DecideError, Fate, Member, Review, Settlement};
+use review::{DecideError, Fate, Filter, Member, Review, Settlement};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::api::answer;
 use crate::app::App;
+use crate::app::changes::overtaken;
 use crate::error::PageError;
 use crate::pages::groups::no_group;
-use crate::pages::review_parts::{by_rules, summary};
+use crate::pages::review_parts::{MOST_FILES, basis, by_rules, summary};
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/api/decide", post(decide)).route("/api/withdraw", post(withdraw))
@@ -66,9 +67,15 @@ enum Wish {
     Change {
         keep: Vec<u32>,
         remove: Vec<u32>,
+        /// The [`basis`] of the group when the page showed it.
+        basis: String,
     },
-    /// The same as for this group, which is one of the set.
-    Like(i64),
+    /// The same as for a group, which is one of the set.
+    Like {
+        group: i64,
+        /// As for a change.
+        basis: String,
+    },
 }
 
 /// Decisions to withdraw: one, or all.
@@ -92,9 +99,11 @@ async fn decide(
         Err(error) => Err(PageError::bad_request(error.body_text())),
         Ok(Json(body)) => {
             app.blocking(move |app| {
+                let mut others = false;
                 app.change(body.revision, |review, decider| {
                     let scope = scope(review, &body.scope)?;
                     app.changes.check(&scope, body.seen)?;
+                    others = app.changes.last() != body.seen;
                     let choice = choice(review, &body)?;
                     let like = like(review, &body.choice);
                     review.decide(decider, scope.clone(), choice, now_ms()).map_err(explain)?;
@@ -105,7 +114,7 @@ async fn decide(
                     }
                     Ok(())
                 })?;
-                state(app, body.view)
+                state(app, body.view, others)
             })
             .await
         }
@@ -121,7 +130,9 @@ async fn withdraw(
         Err(error) => Err(PageError::bad_request(error.body_text())),
         Ok(Json(body)) => {
             app.blocking(move |app| {
+                let mut others = false;
                 app.change(body.revision, |review, decider| {
+                    others = app.changes.last() != body.seen;
                     match body.id {
                         Some(id) => {
                             if let Some(decision) = review.decisions().get(id) {
@@ -138,7 +149,7 @@ async fn withdraw(
                     }
                     Ok(())
                 })?;
-                state(app, body.view)
+                state(app, body.view, others)
             })
             .await
         }
@@ -160,15 +171,22 @@ fn withdraw_one(
     Ok(())
 }
 
-/// Returns the totals after a change.
-fn state(app: &App, view: Option<u64>) -> Result<Value, PageError> {
+/// Returns the totals after a change. `others` tells whether the page does not show all changes before.
+fn state(app: &App, view: Option<u64>, others: bool) -> Result<Value, PageError> {
     app.review(|loaded| {
         let listing = view.and_then(|view| loaded.listing(view).ok());
-        match listing.as_deref() {
-            Some(listing) => Ok(summary(app, loaded, &listing.groups(loaded.review))),
-            None => Ok(summary(app, loaded, &[])),
-        }
+        let mut answer = match listing.as_deref() {
+            Some(listing) => summary(app, loaded, &listing.groups(loaded.review)),
+            None => summary(app, loaded, &[]),
+        };
+        answer["others"] = json!(others);
+        Ok(answer)
     })
+}
+
+fn check_basis(review: &Review, number: i64, shown: &str) -> Result<(), PageError> {
+    let at = review.index().at(number).ok_or_else(no_group)?;
+    if basis(&review.settlement(at)) == shown { Ok(()) } else { Err(overtaken()) }
 }
 
 fn scope(review: &Review, about: &About) -> Result<Scope, PageError> {
@@ -182,7 +200,11 @@ fn scope(review: &Review, about: &About) -> Result<Scope, PageError> {
         }
         About::Set(set) if *set < review.sets().len() => Ok(review.folders_scope(*set)),
         About::Set(_) => Err(PageError::not_found("This set of folders does not exist")),
-        About::Filter(text) => Ok(Scope::Filter(text.clone())),
+        About::Filter(text) => {
+            let filter = Filter::parse(text);
+            let filter = filter.map_err(|error| PageError::bad_request(error.to_string()))?;
+            Ok(Review::filter_scope(&filter))
+        }
     }
 }
 
@@ -194,14 +216,18 @@ fn choice(review: &Review, body: &Decide) -> Result<Choice, PageError> {
         (Wish::Files(kept), About::Group(number)) => {
             files_choice(review, *number, &kept.iter().copied().collect())
         }
-        (Wish::Change { keep, remove }, About::Group(number)) => {
+        (Wish::Change { keep, remove, basis }, About::Group(number)) => {
+            check_basis(review, *number, basis)?;
             let mut kept = kept_now(review, *number)?;
             let removed = with_names(review, *number, remove)?;
             kept.retain(|ordinal| !removed.contains(ordinal));
             kept.extend(keep);
             files_choice(review, *number, &kept)
         }
-        (Wish::Like(number), About::Set(set)) => like_choice(review, *number, *set),
+        (Wish::Like { group, basis }, About::Set(set)) => {
+            check_basis(review, *group, basis)?;
+            like_choice(review, *group, *set)
+        }
         _ => Err(PageError::bad_request("This choice does not apply to these groups")),
     }
 }
@@ -220,6 +246,10 @@ fn folder_choice(review: &Review, set: u32, chosen: &[u32]) -> Result<Choice, Pa
 fn files_choice(review: &Review, number: i64, kept: &BTreeSet<u32>) -> Result<Choice, PageError> {
     let at = review.index().at(number).ok_or_else(no_group)?;
     let members = review.index().members(at);
+    if members.len() > MOST_FILES {
+        return Err(PageError::bad_request("The page does not show all files of this group")
+            .with_advice("Decide by a rule."));
+    }
     if kept.last().is_some_and(|&last| last as usize >= members.len()) {
         return Err(PageError::not_found("This group has no such file"));
     }
@@ -293,8 +323,8 @@ fn like_choice(review: &Review, number: i64, set: u32) -> Result<Choice, PageErr
 
 /// Returns the decision about exactly the group whose choice is taken over for its folders.
 fn like(review: &Review, wish: &Wish) -> Option<i64> {
-    let Wish::Like(number) = wish else { return None };
-    let scope = review.index().at(*number).and_then(|at| review.group_scope(at))?;
+    let Wish::Like { group, .. } = wish else { return None };
+    let scope = review.index().at(*group).and_then(|at| review.group_scope(at))?;
     review.decisions().about(&scope).map(|decision| decision.id)
 }
 

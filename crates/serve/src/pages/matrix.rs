@@ -45,7 +45,7 @@ const ORIGINS: [(Option<&str>, bool); 6] = [
 ];
 
 /// Values of `Sec-Fetch-Site`, and whether the browser vouches for the page with them.
-const SITES: [(Option<&str>, bool); 5] = [
+const FETCHES: [(Option<&str>, bool); 5] = [
     (None, true),
     (Some("none"), true),
     (Some("same-origin"), true),
@@ -91,7 +91,7 @@ struct Case {
     method: Method,
     host: (Option<&'static str>, bool),
     origin: (Option<&'static str>, bool),
-    site: (Option<&'static str>, bool),
+    fetch: (Option<&'static str>, bool),
     proof: Proof,
 }
 
@@ -101,9 +101,9 @@ impl Case {
         for method in METHODS {
             for host in HOSTS {
                 for origin in ORIGINS {
-                    for site in SITES {
+                    for fetch in FETCHES {
                         for proof in PROOFS {
-                            cases.push(Case { method: method.clone(), host, origin, site, proof });
+                            cases.push(Case { method: method.clone(), host, origin, fetch, proof });
                         }
                     }
                 }
@@ -119,7 +119,7 @@ impl Case {
         }
         match self.proof {
             Proof::Bearer => true,
-            Proof::Cookie | Proof::OldPage | Proof::FormOfPage | Proof::Page if self.site.1 => {
+            Proof::Cookie | Proof::OldPage | Proof::FormOfPage | Proof::Page if self.fetch.1 => {
                 match self.method {
                     Method::GET | Method::HEAD => true,
                     Method::POST => self.proof == Proof::Page && self.is_from_own_page(),
@@ -132,7 +132,7 @@ impl Case {
 
     /// Whether the browser says that a page of this server sends the request.
     fn is_from_own_page(&self) -> bool {
-        self.origin.1 || (self.origin.0.is_none() && self.site.0.is_some())
+        self.origin.1 || (self.origin.0.is_none() && self.fetch.0.is_some())
     }
 
     fn request(&self, secrets: &Secrets, route: &Route) -> Request<Body> {
@@ -150,7 +150,7 @@ impl Case {
         for (name, value) in [
             ("host", self.host.0),
             ("origin", self.origin.0),
-            ("sec-fetch-site", self.site.0),
+            ("sec-fetch-site", self.fetch.0),
             ("content-type", Some(kind)),
             ("cookie", cookie.as_deref()),
             ("x-lop-csrf", csrf.as_deref()),

@@ -4,14 +4,19 @@
 
 use catalog::{Choice, Decision, Scope};
 use maud::{Markup, html};
-use review::{Review, Settlement, Status, Totals, Void};
+use review::{Fate, Review, Settlement, Status, Totals, Void};
 use serde_json::{Value, json};
 
 use crate::app::App;
 use crate::app::reviews::Loaded;
 use crate::error::PageError;
+use crate::hash::fnv1a;
 use crate::layout::name;
 use crate::quantity::{count, counted, files, size};
+
+/// Maximum number of files of a group that a page shows. Files of larger groups cannot be chosen one by
+/// one, because nobody has seen them all.
+pub(super) const MOST_FILES: usize = 500;
 
 /// The keep rules that a page offers, with their meanings. `action::plan::Rule` defines them.
 pub(super) const RULES: [(&str, &str); 9] = [
@@ -103,9 +108,22 @@ pub(super) fn state(review: &Review, at: u32) -> Markup {
     }
 }
 
+/// Returns a text that differs if the decision about a group, or what it means for a file, differs. A page
+/// sends it with a choice that depends on what it shows.
+pub(super) fn basis(settlement: &Settlement) -> String {
+    let (state, by, fates): (u8, i64, &[Fate]) = match settlement {
+        Settlement::Undecided => (0, 0, &[]),
+        Settlement::Left { by } => (1, *by, &[]),
+        Settlement::Void { by, .. } => (2, *by, &[]),
+        Settlement::Decided { by, fates } => (3, *by, fates),
+    };
+    let removed = fates.iter().map(|fate| u8::from(*fate == Fate::Remove));
+    let bytes = [state].into_iter().chain(by.to_le_bytes()).chain(removed);
+    format!("{:016x}", fnv1a(bytes))
+}
+
 /// Returns what the decisions mean for a group, as a sentence.
 pub(super) fn outcome(settlement: &Settlement) -> Markup {
-    use review::Fate;
     match settlement {
         Settlement::Undecided => html! { b { "Undecided." } " All files stay." },
         Settlement::Left { .. } => {
@@ -218,7 +236,7 @@ pub(super) fn split(
                     div #list.list role="grid" tabindex="0" aria-label=(label) aria-colcount=(columns)
                         aria-readonly="true" aria-busy="true" {
                         div.spacer role="presentation" {}
-                        @if let Some(first) = first { div.chunk role="rowgroup" { (first.rows) } }
+                        @if let Some(first) = first { div.chunk.provisional role="rowgroup" { (first.rows) } }
                     }
                     div #empty.empty hidden {}
                 }

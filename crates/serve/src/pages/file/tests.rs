@@ -161,7 +161,7 @@ fn an_address_never_denotes_another_file_after_a_scan() {
         for uri in [old.clone(), format!("{old}/text"), format!("{old}/thumb")] {
             let answer = served.get(&uri);
             assert_eq!(answer.status, StatusCode::CONFLICT, "{uri}");
-            assert!(answer.text().contains("another scan"), "{uri}");
+            assert!(answer.text().contains("is outdated"), "{uri}");
         }
         assert!(served.get(&format!("{old}/preview")).text().contains("Reload the page"));
     }

@@ -7,11 +7,8 @@ use review::{Choice, Condition, Decision, Fate, Group, Member, Review, Scope, Se
 
 use crate::layout::{name, plain_name};
 use crate::pages::file::Address;
-use crate::pages::review_parts::{RULES, choice, outcome, scope};
+use crate::pages::review_parts::{MOST_FILES, RULES, basis, choice, outcome, scope};
 use crate::quantity::{count, counted, files, size, time};
-
-/// Maximum number of files in the table. Keep rules also decide about the files beyond it.
-pub(super) const MOST_FILES: usize = 500;
 
 /// Number of files that have a digit as their key.
 const DIGITS: usize = 9;
@@ -24,7 +21,8 @@ pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
     let alike = review.sets().groups_of(set).len() as u64;
     let shown = members.iter().position(|member| member.condition.is_sound()).unwrap_or(0);
     html! {
-        div data-number=(group.number) data-set=(set) data-files=(members.len()) data-seen=(seen) {
+        div data-number=(group.number) data-set=(set) data-files=(members.len()) data-seen=(seen)
+            data-basis=(basis(&settlement)) {
             h2 { (name(members[shown].name())) }
             (facts(&group, &members))
             p.outcome { (outcome(&settlement)) " " (reason(review, &settlement)) }
@@ -114,12 +112,15 @@ fn table(members: &[Member], settlement: &Settlement, decision: Option<&Decision
             thead.hidden-label { tr { th scope="col" { "Choice" } th scope="col" { "File" } } }
             tbody {
                 @for (ordinal, member) in members.iter().take(MOST_FILES).enumerate() {
-                    (file(ordinal, member, fate(settlement, ordinal), names[&key(ordinal, member)], is_new(member)))
+                    ({
+                        let (fate, names) = (fate(settlement, ordinal), names[&key(ordinal, member)]);
+                        file(ordinal, member, fate, names, is_new(member), hidden == 0)
+                    })
                 }
             }
         }
         @if hidden > 0 {
-            p.dim { "and " (counted(hidden as u64, "more name", "more names")) ". Rules decide about these too." }
+            p.dim { "and " (counted(hidden as u64, "more name", "more names")) ". Choose by a rule: files of a group of this size cannot be chosen one by one." }
         }
     }
 }
@@ -148,14 +149,15 @@ fn file(
     fate: Option<&Fate>,
     names: usize,
     is_new: bool,
+    can_choose: bool,
 ) -> Markup {
     let label = plain_name(&member.path);
     let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
     html! {
         tr data-ordinal=(ordinal) {
             td.choice {
-                (toggle(ordinal, member, fate, &label))
-                @if member.condition.is_sound() {
+                (toggle(ordinal, member, fate, &label, can_choose))
+                @if can_choose && member.condition.is_sound() {
                     button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()] {
                         "Only this" @if let Some(digit) = &digit { kbd aria-hidden="true" { (digit) } }
                         span.hidden-label { ": " (label) }
@@ -177,15 +179,22 @@ fn file(
     }
 }
 
-fn toggle(ordinal: usize, member: &Member, fate: Option<&Fate>, label: &str) -> Markup {
-    if !member.condition.is_sound() {
-        return html! { span.fate { "stays" } };
-    }
+fn toggle(
+    ordinal: usize,
+    member: &Member,
+    fate: Option<&Fate>,
+    label: &str,
+    can_choose: bool,
+) -> Markup {
     let (word, next) = match fate {
+        _ if !member.condition.is_sound() => ("stays", ""),
         None => ("stays", "remove"),
         Some(Fate::Keep(_)) => ("keep", "remove"),
         Some(Fate::Remove) => ("remove", "keep"),
     };
+    if next.is_empty() || !can_choose {
+        return html! { span.fate { (word) } };
+    }
     html! {
         button.fate.keep[word == "keep"].remove[word == "remove"] type="button" data-act="toggle"
             data-ordinal=(ordinal) data-next=(next) aria-label={ (word) ": " (label) ". Press to " (next) "." } {

@@ -9,8 +9,8 @@ use review::{Condition, Member};
 use serde_json::{Value, json};
 use walk::PathOpener;
 
-use super::detail::MOST_FILES;
 use crate::app::disks::{ANSWER_TIMEOUT, Disks};
+use crate::pages::review_parts::MOST_FILES;
 
 /// Number of directories that are kept open while files are examined.
 const OPEN_DIRS: usize = 16;
