@@ -31,6 +31,9 @@ impl Filter {
         let mut is_left: Vec<bool> = index.all().map(matches_whole).collect();
         for term in &self.terms {
             let Some(test) = FileTest::of(&term.condition) else { continue };
+            if !is_left.contains(&true) {
+                break;
+            }
             let found = Search { index, test, is_left: &is_left }.run();
             for (is_left, found) in is_left.iter_mut().zip(found) {
                 *is_left &= found.into_inner() != term.is_negated;
