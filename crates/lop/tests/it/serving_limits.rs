@@ -34,7 +34,7 @@ fn idle_connections_need_no_threads_and_end_after_a_while() {
     for (at, socket) in idle.iter_mut().enumerate().filter(|(at, _)| at % 2 == 0) {
         socket.write_all(&b"GET / HTTP/1.1\r\nHost: a\r\n"[..at % 26]).expect("sent");
     }
-    // The answer comes when the limit of time has made a place free.
+    // The server answers when an idle connection has timed out and made room for this one.
     assert_eq!(server.open("/", &cookie).status, 200);
     assert!(threads(&server) < MOST_THREADS, "{}", threads(&server));
     let mut first = Vec::new();

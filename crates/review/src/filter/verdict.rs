@@ -1,4 +1,4 @@
-//! What the path of a directory tells about the files in it.
+//! The path of a directory can decide whether the files in it match a filter.
 
 /// The result of testing the path of a directory, for all files in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -41,7 +41,7 @@ const SCROLL: &str = r#"
     });
 "#;
 
-/// The number of times that the list is scrolled from the top to the bottom.
+/// The browser scrolls the list from top to bottom this many times.
 const PASSES: u32 = 3;
 
 /// A pass stops this many times, until the rows there are loaded.

@@ -67,7 +67,7 @@ struct Row<'a> {
     reclaimable: u64,
     inodes: u32,
     names: u64,
-    /// The paths in the order of the directory tree. All of them, or at least the first.
+    /// The paths in the order of the directory tree. The list may contain only the first path.
     paths: &'a [Vec<u8>],
 }
 

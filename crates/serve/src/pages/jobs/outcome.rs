@@ -113,7 +113,7 @@ fn facts(job: &Job) -> Markup {
     }
 }
 
-/// Returns the messages of lop about single files. lop has escaped them for a terminal.
+/// Returns the messages that lop printed about single files. They are escaped for a terminal.
 pub(in crate::pages) fn messages(job: &Job) -> Markup {
     let (few, more) = job.messages.split_at(job.messages.len().min(FEW));
     let hidden = job.messages_total.saturating_sub(job.messages.len() as u64);
