@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::assets;
 use crate::layout::head;
 
-/// The pages in the navigation: title, path and access key.
+/// The pages in the navigation: title and path.
 const PAGES: [(&str, &str); 8] = [
     ("Start", "/"),
     ("Groups", "/groups"),

@@ -103,7 +103,7 @@ impl Jobs {
         // The thread waits for the lock that the caller holds before it changes the table.
         let started = thread.spawn(move || child.follow(&shared, id, plan));
         if let Err(error) = started {
-            // Dropping the closure closed the pipes, but the child goes on. The job can no longer be followed.
+            // Dropping the closure closed the pipes, but the child continues. The job can no longer be followed.
             table.abandon(id);
             return Err(error.into());
         }

@@ -25,8 +25,8 @@
 //!
 //! Every request passes the gate first, including requests for static files. A request needs a host
 //! name that belongs to this server, which prevents DNS rebinding, and either the token or the cookie
-//! that the token was exchanged for. A request that changes anything must also come from a page of this
-//! server. Browsers refer to files by numbers from the catalog, never by paths.
+//! that the token was exchanged for. A request with the cookie that changes anything must also come from a
+//! page of this server. Browsers refer to files by numbers from the catalog, never by paths.
 
 mod api;
 mod app;

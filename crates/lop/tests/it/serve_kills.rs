@@ -113,7 +113,7 @@ fn a_run_goes_on_without_its_server_and_the_next_server_shows_and_undoes_it() {
 }
 
 #[test]
-fn a_run_that_is_killed_with_its_server_is_shown_as_cut_off_and_can_be_undone() {
+fn a_run_that_is_killed_with_its_server_is_shown_as_interrupted_and_can_be_undone() {
     let Some(mut orphan) = orphan() else { return };
     assert!(signal_process(orphan.process, Signal::KILL), "the run exists");
     until("the run is gone", || Runs::process(&orphan.lop.runs()).is_none());

@@ -17,7 +17,7 @@ const MOST: usize = 8;
 pub(crate) enum Wanted {
     /// The groups that match a filter.
     Groups(Filter, Sort),
-    /// The sets of folders of which one contains this text.
+    /// The folder sets with a folder whose path contains this text.
     Sets(String),
 }
 

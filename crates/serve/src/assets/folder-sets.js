@@ -1,4 +1,4 @@
-// The page with the sets of folders that have files in common.
+// The page with the folder sets.
 
 import { onKey } from "./keys.js";
 import { ReviewPage, listDecisions } from "./review.js";

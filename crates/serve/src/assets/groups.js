@@ -25,7 +25,7 @@ async function check(detail, page, id, signal) {
   }
 }
 
-/** Shows a preview, unless the user goes on to another group at once. */
+/** Shows a preview, unless the user soon goes to another group. */
 function preview(detail, signal, old) {
   const place = detail.querySelector("[data-preview]");
   // The same files after a decision: the picture or film that is shown stays.
@@ -104,11 +104,11 @@ export function start() {
   onKey(DIGITS, "Keep only this copy", ({ key }) => only(Number(key) - 1));
   onKey("a", "Same choice for all groups in the same folders", () => page.current() && acts.alike());
   onKey("x", "Leave these files", () => page.current() && acts.leave());
-  onKey("Enter", "Open the file in a new tab", () => {
+  onKey("Enter", "Open the previewed file in a new tab", () => {
     const place = page.current()?.querySelector("[data-preview]");
     if (place) window.open(`/file/${place.dataset.preview}`, "_blank", "noopener");
   });
-  onKey("g", "Go to the sets of folders", () => location.assign("/same-folders"));
+  onKey("g", "Go to the folder sets", () => location.assign("/same-folders"));
 
   const chooseRules = rulesDialog();
   document.getElementById("decide-all").addEventListener("click", () => {

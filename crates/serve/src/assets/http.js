@@ -1,4 +1,4 @@
-// Requests to the server. A failed request is shown to the user; callers only see that it failed.
+// Requests to the server. A request that fails throws `Failed`; `post` also shows the error to the user.
 
 const csrf = document.querySelector('meta[name="lop-csrf"]').content;
 

@@ -87,12 +87,12 @@ function startKeys(part, tree) {
   onKey(["ArrowUp", "k"], "Previous folder", move(-1));
   onKey("Home", "First folder", () => focus(rows()[0]));
   onKey("End", "Last folder", () => focus(rows().at(-1)));
-  onKey("ArrowRight", "Show the folders in this one", () => {
+  onKey("ArrowRight", "Show the subfolders", () => {
     const row = current();
     if (isOpen(row)) focus(row.nextElementSibling);
     else if (row) toggle(row, part.dataset.by);
   });
-  onKey("ArrowLeft", "Hide the folders in this one, or go to the one around it", () => {
+  onKey("ArrowLeft", "Hide the subfolders, or go to the parent folder", () => {
     const row = current();
     if (!row) return;
     if (isOpen(row)) return toggle(row, part.dataset.by);
@@ -100,13 +100,13 @@ function startKeys(part, tree) {
     while (outer && level(outer) >= level(row)) outer = outer.previousElementSibling;
     focus(outer);
   });
-  onKey("Enter", "Go into the folder", () => current()?.querySelector("a")?.click());
-  onKey("Backspace", "Go to the folder around this one", up);
+  onKey("Enter", "Open the folder", () => current()?.querySelector("a")?.click());
+  onKey("Backspace", "Open the parent folder", up);
 }
 
 function startMap(part, tree, by) {
   const map = document.getElementById("map");
-  // The row of a tile, or of the nearest folder around it that has a row, is highlighted with it.
+  // The row of a tile, or of its nearest ancestor with a row, is highlighted with it.
   const mark = (dir) => {
     for (const hot of part.querySelectorAll(".hot")) hot.classList.remove("hot");
     if (!dir) return;

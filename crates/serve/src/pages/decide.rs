@@ -47,7 +47,7 @@ struct Decide {
 enum About {
     /// A group, by its number.
     Group(i64),
-    /// A set of folders.
+    /// A folder set.
     Set(u32),
     /// The text of a filter.
     Filter(String),
@@ -199,7 +199,7 @@ fn scope(review: &Review, about: &About) -> Result<Scope, PageError> {
             })
         }
         About::Set(set) if *set < review.sets().len() => Ok(review.folders_scope(*set)),
-        About::Set(_) => Err(PageError::not_found("This set of folders does not exist")),
+        About::Set(_) => Err(PageError::not_found("This folder set does not exist")),
         About::Filter(text) => {
             let filter = Filter::parse(text);
             let filter = filter.map_err(|error| PageError::bad_request(error.to_string()))?;
@@ -289,7 +289,7 @@ fn kept_now(review: &Review, number: i64) -> Result<BTreeSet<u32>, PageError> {
     })
 }
 
-/// Returns the choice for a set of folders that does the same as the decision about one of its groups.
+/// Returns the choice for a folder set that does the same as the decision about one of its groups.
 fn like_choice(review: &Review, number: i64, set: u32) -> Result<Choice, PageError> {
     let at = review.index().at(number).ok_or_else(no_group)?;
     let undecided = || PageError::bad_request("Choose what to keep in this group first");

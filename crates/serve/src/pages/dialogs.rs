@@ -28,7 +28,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/review/preview", get(preview)).route("/review/decisions", get(decisions))
 }
 
-/// Rules for the groups of a listing or of a set of folders.
+/// Rules for the groups of a listing or of a folder set.
 #[derive(Debug, Deserialize)]
 struct Proposal {
     revision: u64,

@@ -40,7 +40,7 @@ pub(super) fn routes() -> Router<Arc<App>> {
 }
 
 /// Returns the place where the script shows running jobs. The page is loaded again when a job of one of
-/// `kinds`, separated by blanks, ends.
+/// `kinds`, separated by spaces, ends.
 pub(super) fn place(kinds: &str) -> Markup {
     html! { section #jobs data-kinds=(kinds) aria-label="Running work" {} }
 }

@@ -28,7 +28,7 @@ const ACTIONS: [(Action, &str, &str); 4] = [
     (
         Action::Quarantine,
         "Quarantine",
-        "Moves the files to a hidden store on their disk. Undo moves the very same files back. Their space is freed \
+        "Moves the files to a hidden store on their disk. Undo moves the same files back. Their space is freed \
          when you empty the quarantine.",
     ),
     (

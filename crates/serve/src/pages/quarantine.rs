@@ -99,7 +99,7 @@ fn actions(app: &App, all: Sum) -> Markup {
         .bar {
             button type="button" data-dialog="restore-dialog" disabled[is_off] { "Restore all…" }
             form #purge-form .inline {
-                label { "Remove for good files older than " input #days type="number" min="0" max="36500" value=(DAYS) required; " days" }
+                label { "Remove files older than " input #days type="number" min="0" max="36500" value=(DAYS) required; " days for good" }
                 button.danger type="submit" disabled[is_off] { "Remove…" }
             }
         }

@@ -60,7 +60,7 @@ async fn show(State(app): State<Arc<App>>, Query(wish): Query<Wish>) -> Markup {
         }
     };
     let main = html! {
-        (split("folder-sets", "Sets of folders with the same files", &bar, 4, None))
+        (split("folder-sets", "Folder sets", &bar, 4, None))
         (dialogs::rules())
         dialog #decisions aria-labelledby="decisions-title" {}
     };
@@ -163,7 +163,7 @@ async fn detail(
         app.review(|loaded| {
             loaded.check(chosen.revision)?;
             if chosen.id >= loaded.review.sets().len() {
-                return Err(PageError::not_found("This set of folders does not exist"));
+                return Err(PageError::not_found("This folder set does not exist"));
             }
             Ok(detail::detail(loaded.review, chosen.id, app.changes.last()))
         })

@@ -187,7 +187,7 @@ fn summary(space: &Space, dir: DirId) -> Markup {
         p.space-summary {
             b { (quantity::size(totals.allocated)) } " on disk in " (quantity::files(totals.files))
             " · " b { (quantity::size(totals.reclaimable)) } " reclaimable"
-            @if let Some(grown) = totals.grown { " · " b { (measure::change(grown)) } " since the scan before" }
+            @if let Some(grown) = totals.grown { " · " b { (measure::change(grown)) } " since the earlier scan" }
             @if totals.reclaimable > 0 && let Some(groups) = groups_below(&[&space.path(dir)]) {
                 " · " a href=(groups) { "Review the duplicates in this folder" }
             }

@@ -144,7 +144,7 @@ fn a_plan_is_shown_filtered_and_applied_once() {
 }
 
 #[test]
-fn a_plan_is_stale_after_a_decision() {
+fn a_plan_is_outdated_after_a_decision() {
     let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
     assert!(!server.page("/plan").contains("Make the plan again"));
     let scope = catalog::Scope::Filter(String::new());
@@ -156,7 +156,7 @@ fn a_plan_is_stale_after_a_decision() {
     assert_eq!(server.content("applied"), "");
     let withdrawn = server.app.with_decider(|decider| Ok(decider.withdraw(decision.id)?));
     assert!(withdrawn.expect("withdrawn"));
-    assert!(!server.page("/plan").contains("Decisions were made"), "all is as it was");
+    assert!(!server.page("/plan").contains("Decisions have changed"), "all is as it was");
 }
 
 #[test]

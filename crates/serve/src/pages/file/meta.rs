@@ -99,7 +99,7 @@ fn with_dashes(date: &str) -> String {
 mod tests {
     use super::{Facts, facts, oriented, read, thumbnail};
 
-    /// A JPEG photo with the tags `Model` and `Orientation`, and a small picture.
+    /// A JPEG photo with the tags `Model` and `Orientation`, and a thumbnail.
     fn photo() -> Vec<u8> {
         let mut tiff = b"II\x2a\0\x08\0\0\0".to_vec();
         let entry = |tag: u16, kind: u16, count: u32, value: [u8; 4]| {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn the_small_picture_is_found_and_turned() {
+    fn the_thumbnail_is_found_and_turned() {
         let thumbnail = thumbnail(photo()).expect("has one");
         assert!(thumbnail.starts_with(b"\xff\xd8\xff\xe1"));
         assert!(thumbnail.ends_with(b"\xff\xdb\xff\xd9"));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_photo_that_is_cut_off_has_no_small_picture() {
+    fn a_photo_that_is_cut_off_has_no_thumbnail() {
         let photo = photo();
         for length in 0..photo.len() - 8 {
             assert_eq!(thumbnail(photo[..length].to_vec()), None, "{length} bytes");
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_picture_must_be_a_jpeg_within_the_segment() {
+    fn a_thumbnail_must_be_a_jpeg_within_the_segment() {
         let photo = photo();
         let find = |part: &[u8]| photo.windows(part.len()).position(|w| w == part).expect("there");
         let offset = find(&68u32.to_le_bytes());

@@ -286,7 +286,7 @@ fn a_preview_shows_what_the_browser_can() {
 }
 
 #[test]
-fn a_file_without_a_small_picture_has_no_thumbnail() {
+fn the_thumbnail_of_a_file_without_one_is_not_found() {
     let served = served(&[("bomb.jpg", BOMB), ("text", b"text")]);
     for name in ["bomb.jpg", "text"] {
         let address = format!("{}/thumb", served.address(&format!("a/{name}")));

@@ -26,7 +26,7 @@ pub(super) struct Choices {
     sets: Vec<Option<Decidable>>,
 }
 
-/// A set of folders that a decision can be about.
+/// A folder set that a decision can be about.
 #[derive(Debug)]
 struct Decidable {
     /// The number of the set.
@@ -36,7 +36,7 @@ struct Decidable {
 }
 
 impl Choices {
-    /// Finds the sets of folders that the relations are about.
+    /// Finds the folder sets that the relations are about.
     pub(super) fn find(report: &Report, review: &Review, revision: u64, seen: u64) -> Choices {
         let related = report.related.iter().take(RELATIONS);
         let sets = related.map(|relation| Decidable::find(relation, review)).collect();

@@ -56,7 +56,7 @@ impl Plane {
 enum Item {
     /// A folder.
     Dir(DirId),
-    /// The files directly in the folder around it.
+    /// The files directly in the parent folder.
     Own,
     /// This many smaller folders.
     Rest(usize),
@@ -65,7 +65,7 @@ enum Item {
 #[derive(Clone, Copy, Debug)]
 struct Tile {
     item: Item,
-    /// The folder around it.
+    /// The folder that contains it.
     parent: DirId,
     /// The folder in the table that contains it.
     top: Option<DirId>,
