@@ -1,7 +1,7 @@
 //! The user's decisions about groups: which files stay.
 //!
-//! A decision is about one group, about all groups with the same set of folders, or about all groups
-//! that match a filter. The catalog only stores decisions. It remembers a group by the digest of its
+//! A decision is about one group, about all groups with the same folder set, or about all groups that
+//! match a filter. The catalog only stores decisions. It remembers a group by the digest of its
 //! content, so decisions about groups survive scans. `review` interprets decisions.
 //!
 //! Lists are stored with a NUL after each item but the last. Their items must be neither empty nor
@@ -34,7 +34,7 @@ pub enum Choice {
     Leave,
     /// The file that these keep rules choose stays. The rules are as `--keep` takes them.
     Rules(Vec<String>),
-    /// The files in these folders stay, given as absolute paths of the set of folders.
+    /// The files in these folders stay, given as absolute paths of the folder set.
     Folder(Vec<Vec<u8>>),
     /// Some files stay, given as absolute paths.
     Files {

@@ -1,8 +1,8 @@
 //! The language of filters: which groups a page shows, and which groups a decision is about.
 //!
 //! A filter is a list of terms, and a group must meet all of them. A term such as `ext:jpg` holds if
-//! some file of the group matches, and `!ext:jpg` holds if no file does. Upper and lower case of
-//! ASCII letters are the same in all terms.
+//! some file of the group matches, and `!ext:jpg` holds if no file does. Matching ignores the case of
+//! ASCII letters.
 //!
 //! Filters are stored in the catalog as text. A later version of lop must therefore give each text
 //! the same meaning, and a filter must display as text that parses to an equal filter.
@@ -84,7 +84,7 @@ pub struct FilterError {
 }
 
 impl Filter {
-    /// Parses a filter. A text of blanks selects all groups.
+    /// Parses a filter. Empty text or white space selects all groups.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! Groups with the same set of folders, so that one decision can settle many groups.
+//! Groups with the same folder set, so that one decision can settle many groups.
 //!
 //! The folders of a group are the directories of its members without the trailing components that
 //! all of these directories share. The groups of two equal trees `/photos` and `/backup/photos`
-//! therefore have the same set of folders, however deep their files are. If all members of a group
+//! therefore have the same folder set, however deep their files are. If all members of a group
 //! are in one directory, this directory is the only folder.
 
 use std::cmp::Reverse;
@@ -12,7 +12,7 @@ use walk::DirId;
 
 use crate::index::Index;
 
-/// All sets of folders, sorted by reclaimable bytes.
+/// All folder sets, sorted by reclaimable bytes.
 #[derive(Debug)]
 pub struct FolderSets {
     sets: Vec<Row>,
@@ -40,7 +40,7 @@ struct Count {
     bytes: u64,
 }
 
-/// A set of folders that have files in common.
+/// Folders that have files in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FolderSet {
     /// Number of groups.
@@ -230,7 +230,7 @@ impl FolderOf {
         found.map_or(dir, |found| self.dirs[found].1)
     }
 
-    /// Returns the set of folders, sorted by number.
+    /// Returns the folders of the set, sorted by number.
     pub(crate) fn folders(&self) -> Vec<u32> {
         let mut folders: Vec<u32> = self.dirs.iter().map(|(_, folder)| *folder).collect();
         folders.sort_unstable();

@@ -105,7 +105,7 @@ impl Member {
     }
 }
 
-/// Whether lop can rely on a file and may act on it.
+/// The condition of a file, which decides whether lop may act on it.
 ///
 /// Only a [`Condition::Sound`] file is removed, and only a sound file counts as the copy that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 //!
 //! [`Review`] loads the groups and the decisions of a catalog and keeps them consistent.
 //! [`Review::view`] returns the groups that match a filter. [`Review::decide`] records which files
-//! of a group, of a set of folders or of a filter stay, and [`Review::settlement`] returns what the
+//! of a group, of a folder set or of a filter stay, and [`Review::settlement`] returns what the
 //! decisions mean for the files of a group.
 //!
 //! This crate does not act on files and does not check whether they are unchanged. `action` checks
@@ -10,10 +10,10 @@
 //!
 //! | Module        | Contents                                                                   |
 //! |---------------|----------------------------------------------------------------------------|
-//! | `status`      | whether a group is decided                                                 |
+//! | `status`      | the state of a group                                                       |
 //! | `index`       | the groups of the catalog in memory                                        |
 //! | `filter`      | the language of filters, and the search for groups that match              |
-//! | `folder_sets` | groups with the same set of folders                                        |
+//! | `folder_sets` | groups with the same folder set                                            |
 //! | `decisions`   | the decisions in the catalog                                               |
 //! | `settle`      | which files of a group stay                                                |
 //! | `settled`     | the states of all groups                                                   |

@@ -54,7 +54,7 @@ impl Review {
         &self.index
     }
 
-    /// Returns the sets of folders.
+    /// Returns the folder sets.
     pub fn sets(&self) -> &FolderSets {
         &self.sets
     }
@@ -96,7 +96,7 @@ impl Review {
         self.index.group(at).digest.map(Scope::Group)
     }
 
-    /// Returns the scope of a decision about all groups with a set of folders.
+    /// Returns the scope of a decision about all groups with a folder set.
     ///
     /// # Panics
     ///

@@ -121,7 +121,7 @@ pub fn settle(index: &Index, decisions: &Decisions, at: u32) -> Settlement {
     follow(index, decisions, decision, at)
 }
 
-/// Returns the set of folders of a group as sorted paths.
+/// Returns the folder set of a group as sorted paths.
 fn folder_paths(index: &Index, at: u32) -> Vec<Vec<u8>> {
     let path = |number| index.tree().absolute_dir_path(walk::DirId(number));
     let mut paths: Vec<Vec<u8>> = folders(index, at).folders().into_iter().map(path).collect();

@@ -18,7 +18,7 @@ use crate::status::Status;
 pub struct Settled {
     statuses: Vec<Status>,
     rows: Vec<Row>,
-    /// The decision about each set of folders.
+    /// The decision about each folder set.
     by_set: HashMap<u32, i64>,
     /// The groups that each filter of a decision matches, latest decision first.
     by_filter: Vec<(i64, Vec<bool>)>,

@@ -1,6 +1,6 @@
-//! Whether a group is decided.
+//! The state of a group.
 
-/// Whether a group is decided.
+/// The state of a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
     /// No decision is about the group. It is not in the plan.

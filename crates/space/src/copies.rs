@@ -33,8 +33,8 @@ impl Content {
     }
 }
 
-/// Returns what each directory contributes to the reclaimable bytes of all directories that contain
-/// it. A contribution may be negative, but no sum over a directory and all below it is.
+/// Returns the contribution of each directory to the reclaimable bytes of all directories that
+/// contain it. A contribution may be negative, but no sum over a directory and all below it is.
 ///
 /// `reclaimable` has the reclaimable bytes of each content. The sum over everything is their sum,
 /// without contents that fewer than two files have.

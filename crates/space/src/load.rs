@@ -22,7 +22,7 @@ const RANGES_PER_THREAD: i64 = 16;
 const ROOT: i64 = 1;
 
 impl Space {
-    /// Sums what the files in each directory of a catalog occupy. Does not access the files.
+    /// Computes the sizes of all directories in a catalog. Does not access the files.
     ///
     /// # Errors
     ///

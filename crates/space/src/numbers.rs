@@ -51,7 +51,7 @@ impl Numbers {
         }
     }
 
-    /// Replaces each number by what `to` returns for it.
+    /// Replaces each number `n` by `to(n)`.
     pub(crate) fn renumber(&mut self, to: impl Fn(u32) -> u32) {
         match self {
             Numbers::Dense(_, numbers) => {

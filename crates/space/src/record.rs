@@ -12,7 +12,7 @@
 //!    other bytes, and these bytes;
 //! 3. for each directory, the number of files;
 //! 4. for each directory, the size of its files;
-//! 5. for each directory, the difference of their disk space to their size, in units.
+//! 5. for each directory, the disk space of its files minus their size, in units.
 //!
 //! Directories are in preorder and siblings are sorted by name, so two scans with the same result
 //! produce the same bytes, whatever the order of the walk. All numbers are varints (7 bits per byte,

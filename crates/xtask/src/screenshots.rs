@@ -1,7 +1,7 @@
 //! Updates the pictures of the pages in `docs/images/serve`.
 //!
 //! A test in a browser opens the pages and saves the pictures (`crates/lop/tests/it/serve_pictures.rs`).
-//! They contain times, so they differ with every run and are updated only when a page looks different.
+//! The pictures contain times, so they differ with every run. Update them only if a page looks different.
 //! `pngquant` reduces their colours, which makes them a third as large.
 
 use std::fs;

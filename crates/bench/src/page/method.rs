@@ -45,16 +45,16 @@ It is also measured alone, on a Windows disk without junk, because lop compiles 
 disk. The number of `statx` calls comes from `strace -c -f`.
 
 **Reviewing** is measured without peers, because none of them does the same work. `lop serve` works on the catalog of a
-million files in 120,000 groups. Each round starts a new server on a fresh copy of the catalog. Chromium, controlled through chromedriver, opens the page *Groups* as soon as the server has printed its
-address. **First rows** is the time from the start of the navigation until the first row is in the document. The
-**bytes of the page** are those of the page and everything that it loads, with HTTP headers, as the browser reports them
-(`transferSize`), without previews of the user's files. The list is then scrolled from the top to the bottom three
-times, in steps of one frame, with ten stops to load rows. A **task** is reported by the browser if it blocks the page
-for more than 50 ms. The **heap** is measured after garbage collection. **Filters** and **decisions** are sent by HTTP,
-each on a connection of its own. The time ends when the answer is complete. Each filter is sent once to each server,
-because the server remembers lists. The **memory** of the server is its resident memory: the most in each round
-(`VmHWM`), and that of another server which nobody has used for five minutes. `lop space` reads the same catalog. du,
-ncdu and gdu walk the tree, so they are shown but not ranked.
+million files in 120,000 groups. Each round starts a new server on a fresh copy of the catalog. Chromium, controlled
+through chromedriver, opens the page *Groups* as soon as the server has printed its address. **First rows** is the time
+from the start of the navigation until the first row is in the document. The **bytes of the page** are those of the page
+and everything that it loads, with HTTP headers, as the browser reports them (`transferSize`), without previews of the
+user's files. The list is then scrolled from the top to the bottom three times, in steps of one frame, with ten stops to
+load rows. A **task** is reported by the browser if it blocks the page for more than 50 ms. The **heap** is measured
+after garbage collection. **Filters** and **decisions** are sent by HTTP, each on a connection of its own. The time ends
+when the answer is complete. Each filter is sent once to each server, because the server remembers lists. The **memory**
+of the server is its resident memory: the most in each round (`VmHWM`), and that of another server which nobody has used
+for five minutes. `lop space` reads the same catalog. du, ncdu and gdu walk the tree, so they are shown but not ranked.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
 with the groups that the tree was built to contain. Each copy is read back and compared with its source, including

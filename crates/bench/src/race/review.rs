@@ -32,12 +32,12 @@ use server::Server;
 pub(crate) const FIRST_ROWS_AT_START: &str = "first rows, right after the server has started";
 pub(crate) const FIRST_ROWS_AGAIN: &str = "first rows, later";
 pub(crate) const PAGE: &str = "bytes of the page with its first rows";
-/// 0 if the browser reported no task. It reports those of more than 50 ms.
+/// The browser reports tasks of more than 50 ms; 0 if it reported none.
 pub(crate) const LONGEST_TASK: &str = "longest task while scrolling";
 pub(crate) const HEAP_BEFORE: &str = "heap before scrolling";
 pub(crate) const HEAP_AFTER_ONE: &str = "heap after scrolling once";
 pub(crate) const HEAP_AFTER_ALL: &str = "heap after scrolling three times";
-/// Followed by a filter.
+/// The prefix of the names of measurements. The filter follows.
 pub(crate) const FILTER: &str = "filter ";
 pub(crate) const DECIDED: &str = "groups that one decision is about";
 pub(crate) const DECISION: &str = "decision by folder";
@@ -56,11 +56,11 @@ const FILTERS: [&str; 6] = [
     "nothing has this name",
 ];
 
-/// The part of the names that the groups of the measured decision must have at least.
+/// The measured decision is about at least one group for this many names of the tree.
 const DECISION_SHARE: u64 = 50;
 
-/// The time after which a server has freed what no page uses. It looks once a minute for what was
-/// not used for five minutes, and it loads the groups when it starts.
+/// The time from its start after which a server has freed the groups. It checks once a minute, and
+/// frees them when they were not used for five minutes.
 const UNTIL_IDLE: Duration = Duration::from_secs(5 * 60 + 20);
 
 /// A smaller tree is not worth the wait for an idle server.
@@ -226,7 +226,7 @@ impl Race {
     }
 }
 
-/// Keeps the files of one folder in the set of folders with the fewest groups, but at least `least`.
+/// Keeps the files of one folder in the folder set with the fewest groups, but at least `least`.
 /// Returns the number of groups, and the time of the answer in milliseconds.
 fn decide(server: &Server, least: u64) -> Result<(u64, f64), Failure> {
     let (listed, _) = server.get_json("/same-folders/view")?;
@@ -235,7 +235,7 @@ fn decide(server: &Server, least: u64) -> Result<(u64, f64), Failure> {
     let sets = sets_in(&rows).into_iter().filter(|(_, groups)| *groups >= least);
     let (set, groups) = sets
         .min_by_key(|(_, groups)| *groups)
-        .ok_or_else(|| Failure::new(format!("no set of folders has {least} groups")))?;
+        .ok_or_else(|| Failure::new(format!("no folder set has {least} groups")))?;
     let decision = json!({
         "scope": { "set": set },
         "choice": { "folders": [0] },

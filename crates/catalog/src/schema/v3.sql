@@ -3,8 +3,8 @@
 -- Bytes on disk. NULL if these are the size rounded up to a multiple of 4096, as they are for most files.
 ALTER TABLE file ADD COLUMN allocated INTEGER;
 
--- What a scan found in each directory below a root, in the compact form that the crate `space` defines. Scans that
--- found the same as the scan before have no row, and old rows are thinned out.
+-- The sizes of the directories that a scan found below a root, in the compact form that the crate `space` defines. A
+-- scan with the same result as the previous scan has no row, and old rows are thinned out.
 CREATE TABLE scan_space (
     scan  INTEGER NOT NULL REFERENCES scan (id),
     root  BLOB NOT NULL,
@@ -12,9 +12,10 @@ CREATE TABLE scan_space (
     PRIMARY KEY (scan, root)
 ) STRICT, WITHOUT ROWID;
 
--- Which files of which groups to keep, as decided by the user. scope is 'group' (subject: the digest), 'folders'
--- (subject: the paths of a set of folders) or 'filter' (subject: the text of a filter). choice is 'leave', 'rules'
--- (value: keep rules), 'folder' or 'files' (value: the paths that stay). Lists are separated by NUL.
+-- The user's decisions. scope is 'group' (subject: the digest), 'folders' (subject: the paths of a folder set) or
+-- 'filter' (subject: the text of a filter). choice is 'leave', 'rules' (value: keep rules), 'folder' (value: the folders
+-- whose files stay) or 'files' (value: the paths that stay, two NULs, and the paths of the other files of the group at
+-- that time). The items of a list are separated by NUL.
 CREATE TABLE decision (
     id       INTEGER PRIMARY KEY,
     made_ms  INTEGER NOT NULL,

@@ -1,7 +1,7 @@
 //! Searches for a word regardless of the case of ASCII letters.
 //!
-//! `memchr` looks for the byte of the word that is rarest in paths, and only there the word is
-//! compared.
+//! `memchr` looks for the byte of the word that is rarest in paths. The word is compared only where
+//! this byte occurs.
 
 /// A word to search for. It is lower case and not empty.
 #[derive(Clone, Debug)]

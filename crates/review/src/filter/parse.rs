@@ -80,7 +80,7 @@ impl Token {
     }
 }
 
-/// Splits a filter at blanks outside of quotes. In quotes, `""` stands for one quotation mark.
+/// Splits a filter at white space outside quotes. In quotes, `""` stands for one quotation mark.
 fn tokens(text: &str) -> Result<Vec<Token>, FilterError> {
     let (mut tokens, mut token, mut in_quotes) = (Vec::new(), Token::default(), false);
     let mut characters = text.chars().peekable();

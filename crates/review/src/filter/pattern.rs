@@ -60,7 +60,7 @@ impl PathTest {
         }
     }
 
-    /// Returns whether a file matches whose directory `dir` has the verdict [`Verdict::Names`].
+    /// Returns whether a file matches. Its directory `dir` MUST have the verdict [`Verdict::Names`].
     pub(super) fn matches(&self, name: &[u8], dir: &[u8], path: &mut Vec<u8>) -> bool {
         if !may_match(self.needed.as_ref(), name) {
             return false;

@@ -1,4 +1,4 @@
-//! Which groups have the same set of folders.
+//! Groups with the same folder set.
 
 use review::Review;
 

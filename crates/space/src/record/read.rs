@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 1 << 30;
 #[error("the record of an earlier scan is damaged")]
 pub struct Malformed;
 
-/// Decodes what [`super::encode`] encoded.
+/// Decodes a record from [`super::encode`].
 ///
 /// # Errors
 ///

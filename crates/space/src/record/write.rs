@@ -9,7 +9,7 @@ use crate::shape::{Shape, UNREACHABLE};
 /// Compression level: the default of zstd.
 const LEVEL: i32 = 3;
 
-/// Encodes what a walk found in the directories below a root.
+/// Encodes the sizes of the directories that a walk found below a root.
 ///
 /// Does not include files that were added from the catalog, because they were not found below the
 /// root.
