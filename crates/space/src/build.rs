@@ -82,16 +82,18 @@ impl Builder {
     pub(crate) fn finish(self, parts: Vec<Files>) -> Space {
         let shape = self.shape;
         let mut sums = vec![Sums::default(); shape.parents.len()];
-        let mut names = Vec::with_capacity(parts.iter().map(|part| part.names.len()).sum());
-        let mut volumes = Vec::new();
+        let (mut names, mut volumes) = (Vec::with_capacity(parts.len()), Vec::new());
         for part in parts {
-            names.extend_from_slice(&part.names);
+            names.push(part.names);
             part.dirs.iter().for_each(|(dir, counted)| sums[*dir as usize].add(counted));
             part.volumes.into_iter().for_each(|volume| extend(&mut volumes, volume));
         }
         join_links(&mut names, &shape);
-        each_file(&names, |dir, file| sums[dir].sizes.add(file));
-        let reclaimable = copies::contributions(&names, &self.reclaimable, &shape);
+        let reclaimable = std::thread::scope(|scope| {
+            let copies = scope.spawn(|| copies::contributions(&names, &self.reclaimable, &shape));
+            each_file(&names, |dir, file| sums[dir].sizes.add(file));
+            copies.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
         drop(names);
         shape.each_upward(|parent, dir| {
             let below = sums[dir];

@@ -38,10 +38,10 @@ impl Content {
 ///
 /// `reclaimable` has the reclaimable bytes of each content. The sum over everything is their sum,
 /// without contents that fewer than two files have.
-pub(crate) fn contributions(names: &[Name], reclaimable: &[u64], shape: &Shape) -> Vec<i64> {
+pub(crate) fn contributions(lists: &[Vec<Name>], reclaimable: &[u64], shape: &Shape) -> Vec<i64> {
     let content = |&bytes: &u64| Content { bytes, number: 0, first: u32::MAX, last: 0 };
     let mut contents: Vec<Content> = reclaimable.iter().map(content).collect();
-    let files = || names.iter().filter(|name| name.content != UNIQUE);
+    let files = || lists.iter().flatten().filter(|name| name.content != UNIQUE);
     for file in files() {
         let content = &mut contents[file.content as usize];
         content.number += 1;

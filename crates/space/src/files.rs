@@ -42,24 +42,29 @@ fn mix(mut bits: u64) -> u64 {
 }
 
 /// Lets the first name of each file stand for the file, in the lowest directory that contains all
-/// names of the file.
-pub(crate) fn join_links(names: &mut [Name], shape: &Shape) {
-    let repeats = Repeats::of(names.iter().map(|name| name.key));
-    let all = (0..).zip(&*names).filter(|(_, name)| repeats.may_have(name.key));
-    let mut repeated: Vec<(u64, u32)> = all.map(|(at, name)| (name.key, at)).collect();
+/// names of the file. The names are in several lists.
+pub(crate) fn join_links(lists: &mut [Vec<Name>], shape: &Shape) {
+    let count = lists.iter().map(Vec::len).sum();
+    let repeats = Repeats::of(count, lists.iter().flatten().map(|name| name.key));
+    let mut repeated: Vec<(u64, (u32, u32))> = Vec::new();
+    for (list, names) in (0..).zip(&*lists) {
+        let all = (0..).zip(names).filter(|(_, name)| repeats.may_have(name.key));
+        repeated.extend(all.map(|(at, name)| (name.key, (list, at))));
+    }
     repeated.sort_unstable();
     for same in repeated.chunk_by(|a, b| a.0 == b.0) {
         if same.len() < 2 {
             continue;
         }
         let (mut low, mut high, mut content) = (u32::MAX, 0, UNIQUE);
-        for &(_, at) in same {
-            let name = &mut names[at as usize];
+        for &(_, (list, at)) in same {
+            let name = &mut lists[list as usize][at as usize];
             (low, high) = (low.min(name.dir), high.max(name.dir));
             content = if content == UNIQUE { name.content } else { content };
             (name.dir, name.content) = (NO_DIR, UNIQUE);
         }
-        let file = &mut names[same[0].1 as usize];
+        let (list, at) = same[0].1;
+        let file = &mut lists[list as usize][at as usize];
         (file.dir, file.content) = (shape.common(low, high), content);
     }
 }
@@ -75,9 +80,10 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    pub(crate) fn of(keys: impl ExactSizeIterator<Item = u64>) -> Repeats {
+    /// Looks for repeated ones among `count` keys.
+    pub(crate) fn of(count: usize, keys: impl Iterator<Item = u64>) -> Repeats {
         // With 8 to 16 bits for each key, up to 1 key in 8 shares its bit with another one.
-        let bits = (keys.len() * 8).next_power_of_two().max(64);
+        let bits = (count * 8).next_power_of_two().max(64);
         let (mut seen, twice) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
         let mut repeats = Repeats { mask: bits as u64 - 1, twice };
         for key in keys {
@@ -123,8 +129,8 @@ impl Sizes {
 }
 
 /// Calls `add` for each file with its directory. Call [`join_links`] first.
-pub(crate) fn each_file(names: &[Name], mut add: impl FnMut(usize, Sizes)) {
-    for name in names.iter().filter(|name| name.dir != NO_DIR) {
+pub(crate) fn each_file(lists: &[Vec<Name>], mut add: impl FnMut(usize, Sizes)) {
+    for name in lists.iter().flatten().filter(|name| name.dir != NO_DIR) {
         let file = Sizes { bytes: name.size, allocated: name.allocated, files: 1 };
         add(name.dir as usize, file);
     }

@@ -1,18 +1,24 @@
 //! Reads all directories, files and contents quickly, for sums over the whole catalog.
 //!
-//! Reading a row costs about 20 ns for each column, so [`SpaceRow`] has only what sums need, and no
-//! names. Ranges of directories can be read in parallel, but each connection belongs to one thread:
-//! [`Catalog::snapshots`] opens several connections that see the same state.
+//! [`SpaceRow`] has only what sums need, and no names. A function in the query collects the files,
+//! because a function reads its arguments in a third of the time that reading the columns of a
+//! result takes. Ranges of directories can be read in parallel, but each connection belongs to one
+//! thread: [`Catalog::snapshots`] opens several connections that see the same state.
 
 use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::ErrorCode::DatabaseBusy;
-use rusqlite::{Row, params};
+use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::params;
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::rows::{allocated, name};
+
+/// Number of files that a query collects before it returns.
+const BATCH: usize = 1024;
 
 /// A row of `file` without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,36 +148,58 @@ impl Catalog {
         dirs: Range<i64>,
         mut each: impl FnMut(i64, SpaceRow),
     ) -> Result<(), Error> {
+        let rows = Arc::new(Mutex::new(Vec::with_capacity(BATCH)));
+        let collected = Arc::clone(&rows);
+        let collect = move |row: &Context<'_>| {
+            let mut rows = lock(&collected);
+            rows.push(space_row(row)?);
+            Ok(rows.len() >= BATCH)
+        };
+        let flags = FunctionFlags::SQLITE_DIRECTONLY;
+        self.db.create_scalar_function("collect", 7, flags, collect).at(&self.path)?;
         let mut query = self.db.prepare(&self.space_query()?).at(&self.path)?;
-        let mut rows = query.query(params![dirs.start, dirs.end]).at(&self.path)?;
-        while let Some(row) = rows.next().at(&self.path)? {
-            each(row.get(0).at(&self.path)?, space_row(row).at(&self.path)?);
+        let mut batches = query.query(params![dirs.start, dirs.end]).at(&self.path)?;
+        loop {
+            let is_full = batches.next().at(&self.path)?.is_some();
+            lock(&rows).drain(..).for_each(|(dir, row)| each(dir, row));
+            if !is_full {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
-    /// Returns the query over the files. Reading the state of each file would take a tenth more
-    /// time, so it is read only if not all states are 0.
+    /// Returns the query over the files, which has a row for each full batch. Reading the state of
+    /// each file would take a tenth more time, so it is read only if not all states are 0.
     fn space_query(&self) -> Result<String, Error> {
         let sql = "SELECT EXISTS (SELECT 1 FROM file WHERE state <> 0)";
         let some_are_bad: bool = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
         let content = if some_are_bad { "CASE state WHEN 0 THEN content END" } else { "content" };
         Ok(format!(
-            "SELECT dir, volume, inode, size, mtime_ns, {content}, allocated FROM file \
-             WHERE dir >= ?1 AND dir < ?2 ORDER BY dir"
+            "SELECT 1 FROM file WHERE dir >= ?1 AND dir < ?2 \
+             AND collect(dir, volume, inode, size, mtime_ns, {content}, allocated) ORDER BY dir"
         ))
     }
 }
 
-fn space_row(row: &Row<'_>) -> rusqlite::Result<SpaceRow> {
-    let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
-    let size = bits(3)?;
-    Ok(SpaceRow {
-        volume: row.get(1)?,
-        inode: bits(2)?,
+/// The files of a batch with their directories.
+type Batch = Vec<(i64, SpaceRow)>;
+
+fn lock(batch: &Mutex<Batch>) -> MutexGuard<'_, Batch> {
+    batch.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the directory and the row that the function `collect` was called with.
+fn space_row(row: &Context<'_>) -> rusqlite::Result<(i64, SpaceRow)> {
+    let number = |n| row.get_raw(n).as_i64();
+    let number_or_null = |n| row.get_raw(n).as_i64_or_null();
+    let size = number(3)?.cast_unsigned();
+    let file = SpaceRow {
+        volume: number(1)?,
+        inode: number(2)?.cast_unsigned(),
         size,
-        allocated: allocated(size, row.get(6)?),
-        mtime_ns: row.get(4)?,
-        content: row.get(5)?,
-    })
+        mtime_ns: number(4)?,
+        content: number_or_null(5)?,
+        allocated: allocated(size, number_or_null(6)?),
+    };
+    Ok((number(0)?, file))
 }

@@ -9,6 +9,9 @@ const CHUNK = 25;
 const MAX_HEIGHT = 8_000_000;
 const MAX_LOADING = 3;
 const MAX_CHUNKS = 8;
+// Rows that move by more than this many screens in each of two frames cannot be read, and are not loaded.
+const FAST = 1;
+const SETTLED_MS = 80;
 
 export class List {
   /**
@@ -48,8 +51,24 @@ export class List {
   schedule() {
     this.frame ??= requestAnimationFrame(() => {
       this.frame = undefined;
+      this.watchSpeed();
       this.render();
     });
+  }
+
+  /** Notes whether the user scrolls fast. Rows are loaded when the list has been still for a moment. */
+  watchSpeed() {
+    const top = this.offset();
+    const far = Math.abs(top - this.lastTop) > FAST * this.box.clientHeight;
+    this.fast = far && this.far;
+    [this.far, this.lastTop] = [far, top];
+    clearTimeout(this.settling);
+    if (far) {
+      this.settling = setTimeout(() => {
+        this.far = this.fast = false;
+        this.render();
+      }, SETTLED_MS);
+    }
   }
 
   /** Pixels of the whole list above the visible part. */
@@ -66,10 +85,11 @@ export class List {
     for (let at = first; at <= last; at++) if (!this.chunks.has(at)) this.add(at);
     for (const [at, chunk] of this.chunks) {
       if (at < first - 1 || at > last + 1) {
-        if (this.chunks.size > MAX_CHUNKS || this.loading.has(at)) this.drop(at, chunk);
+        if (this.chunks.size > MAX_CHUNKS || chunk.classList.contains("loading")) this.drop(at, chunk);
       }
       chunk.style.transform = `translateY(${this.box.scrollTop - top + at * CHUNK * this.rowHeight}px)`;
     }
+    this.loadWaiting();
   }
 
   drop(at, chunk) {
@@ -85,18 +105,30 @@ export class List {
     if (isFirst) this.first = undefined;
     else chunk.className = "chunk loading";
     chunk.setAttribute("role", "rowgroup");
-    const rows = Math.min(CHUNK, this.count - at * CHUNK);
-    chunk.style.height = `${rows * this.rowHeight}px`;
+    chunk.style.height = `${this.rowsOf(at) * this.rowHeight}px`;
     this.chunks.set(at, chunk);
     this.box.append(chunk);
-    if (this.loading.size < MAX_LOADING) this.fetch(at, chunk, rows);
   }
 
-  async fetch(at, chunk, rows) {
+  /** Returns the number of rows of a chunk. */
+  rowsOf(at) {
+    return Math.min(CHUNK, this.count - at * CHUNK);
+  }
+
+  loadWaiting() {
+    if (this.fast) return;
+    for (const [at, chunk] of this.chunks) {
+      if (this.loading.size >= MAX_LOADING) break;
+      const isWaiting = chunk.matches(".loading, .provisional");
+      if (isWaiting && !this.loading.has(at)) this.fetch(at, chunk);
+    }
+  }
+
+  async fetch(at, chunk) {
     const controller = new AbortController();
     this.loading.set(at, controller);
     try {
-      chunk.innerHTML = await this.load(at * CHUNK, rows, controller.signal);
+      chunk.innerHTML = await this.load(at * CHUNK, this.rowsOf(at), controller.signal);
       chunk.classList.remove("loading", "provisional");
       this.mark();
     } catch (error) {
@@ -106,21 +138,14 @@ export class List {
       }
     }
     if (this.loading.get(at) === controller) this.loading.delete(at);
-    for (const [next, waiting] of this.chunks) {
-      if (this.loading.size >= MAX_LOADING) break;
-      if (waiting.classList.contains("loading") && !this.loading.has(next)) {
-        this.fetch(next, waiting, Math.min(CHUNK, this.count - next * CHUNK));
-      }
-    }
+    this.loadWaiting();
   }
 
   /** Loads the visible rows again, after a decision. */
   refresh() {
     for (const [at, chunk] of this.chunks) {
-      const rows = Math.min(CHUNK, this.count - at * CHUNK);
       this.loading.get(at)?.abort();
-      this.loading.delete(at);
-      this.fetch(at, chunk, rows);
+      this.fetch(at, chunk);
     }
   }
 

@@ -31,7 +31,7 @@ fn sizes(tree: &Tree, shape: &Shape, numbers: &[u32]) -> Vec<Sizes> {
     let key_of = |file: &FileRecord| {
         key(tree.device_of(file.dir).number, file.inode, file.size, file.mtime_ns)
     };
-    let repeats = Repeats::of(tree.files().iter().map(key_of));
+    let repeats = Repeats::of(tree.files().len(), tree.files().iter().map(key_of));
     let mut sizes = vec![Sizes::default(); shape.parents.len()];
     let mut names = Vec::new();
     for (at, file) in (0..).zip(tree.files()) {
@@ -46,6 +46,7 @@ fn sizes(tree: &Tree, shape: &Shape, numbers: &[u32]) -> Vec<Sizes> {
             sizes[dir as usize].add(Sizes { bytes: file.size, allocated, files: 1 });
         }
     }
+    let mut names = [names];
     join_links(&mut names, shape);
     each_file(&names, |dir, file| sizes[dir].add(file));
     sizes
