@@ -60,6 +60,7 @@ mod rescan;
 mod resuming;
 mod roots;
 mod selection;
+mod serve_choices;
 mod serve_kills;
 mod serve_large;
 mod serve_pages;

@@ -19,7 +19,9 @@ export function start() {
     },
     leave: () => page.decide({ set: set() }, { leave: true }),
     withdraw: ({ decision }) => page.withdraw({ id: Number(decision) }),
-    rules: () => {
+    rules: async () => {
+      await page.settled();
+      if (!page.current()) return;
       const [chosen, state] = [set(), page.state()];
       chooseRules({
         title: "Decide all groups in these folders",

@@ -52,8 +52,6 @@ export function start() {
   });
   const number = () => Number(page.current()?.dataset.number);
   const scope = () => ({ group: number() });
-  // A relative choice is valid only for the fates that the page shows.
-  const basis = () => page.current().dataset.basis;
 
   function markFile(to, isMoved) {
     const rows = [...page.detailBox.querySelectorAll("tr[data-ordinal]")];
@@ -67,8 +65,11 @@ export function start() {
   const toggle = (ordinal) => {
     const button = page.current()?.querySelector(`[data-act=toggle][data-ordinal="${ordinal}"]`);
     if (!button) return;
-    const change = { keep: [], remove: [], [button.dataset.next]: [ordinal] };
-    page.decide(scope(), { change: { ...change, basis: basis() } });
+    const { next } = button.dataset;
+    // The same key again takes the choice back, even before the details are loaded again.
+    button.dataset.next = next === "keep" ? "remove" : "keep";
+    // A relative choice is valid only for the fates that the page shows.
+    page.decide(scope(), ({ dataset: { basis } }) => ({ change: { keep: [], remove: [], [next]: [ordinal], basis } }));
   };
   const only = (ordinal) => {
     if (page.current()?.querySelector(`[data-act=only][data-ordinal="${ordinal}"]`)) page.decide(scope(), { files: [ordinal] });
@@ -77,7 +78,10 @@ export function start() {
     toggle: ({ ordinal }) => toggle(Number(ordinal)),
     only: ({ ordinal }) => only(Number(ordinal)),
     leave: () => page.decide(scope(), { leave: true }),
-    alike: () => page.decide({ set: Number(page.current().dataset.set) }, { like: { group: number(), basis: basis() } }),
+    alike: () => {
+      const group = number();
+      page.decide({ set: Number(page.current().dataset.set) }, ({ dataset: { basis } }) => ({ like: { group, basis } }));
+    },
     withdraw: ({ decision }) => page.withdraw({ id: Number(decision) }),
   };
   page.detailBox.addEventListener("click", (event) => {
@@ -111,7 +115,8 @@ export function start() {
   onKey("g", "Go to the folder sets", () => location.assign("/same-folders"));
 
   const chooseRules = rulesDialog();
-  document.getElementById("decide-all").addEventListener("click", () => {
+  document.getElementById("decide-all").addEventListener("click", async () => {
+    await page.settled();
     // What the title and the preview show is what is saved, even if the list changes behind the dialog.
     const { filterText: filter, view, revision, seen } = page;
     chooseRules({

@@ -24,6 +24,10 @@ export class ReviewPage {
   /** `path` is the path of the page. `shown(detail, signal)` is called when details are shown. */
   constructor(path, shown) {
     Object.assign(this, { path, shown, view: 0, revision: 0, seen: 0, filterText: "" });
+    // Changes are made one after the other. After a failure, those that are waiting are not made: the user chose them
+    // for a state that is not there.
+    this.turn = Promise.resolve();
+    this.failures = 0;
     for (const id of ["filter", "sort", "totals", "empty", "detail", "split", "list", "back"]) this[`${id}Box`] = get(id);
     this.list = new List(this.listBox, {
       load: (from, count, signal) => this.rows(from, count, signal),
@@ -186,49 +190,70 @@ export class ReviewPage {
     return this.id !== undefined && this.shownId === this.id ? this.detailBox.firstElementChild : null;
   }
 
-  /** Returns the revision of the shown numbers, and the last change of decisions that is shown. */
-  state() {
-    return { revision: this.revision, seen: Number(this.current()?.dataset.seen ?? this.seen) };
+  /** Returns the revision of the shown numbers, and the last change of decisions that `detail` shows. */
+  state(detail = this.current()) {
+    return { revision: this.revision, seen: Number(detail?.dataset.seen ?? this.seen) };
   }
 
-  /** `state` is that of the page when it showed the numbers of `scope` and `choice`. */
-  decide(scope, choice, state = this.state()) {
-    return this.change("/api/decide", { scope, choice, ...state });
+  /** Resolves when all changes up to now are made. */
+  async settled() {
+    await this.turn;
   }
 
-  withdraw(which, state = this.state()) {
-    return this.change("/api/withdraw", { ...which, ...state });
+  /**
+   * Decides about `scope`. A function as `choice` gets the details that were shown, updated by the changes before this
+   * one. `state` is that of the page when it showed the numbers of `scope` and `choice`.
+   */
+  decide(scope, choice, state) {
+    return this.change("/api/decide", (detail) => ({ scope, choice: typeof choice === "function" ? choice(detail) : choice }), state);
   }
 
-  /** Sends a change, and shows the new totals and states. Returns whether it was made. */
-  async change(url, body) {
-    if (this.isChanging) {
-      alertUser("The previous decision is still being saved. This one was not made; try again.");
-      return false;
-    }
-    this.isChanging = true;
-    const id = this.id;
+  withdraw(which, state) {
+    return this.change("/api/withdraw", () => which, state);
+  }
+
+  /** Makes a change after those before it, and shows the new totals and states. Returns whether it was made. */
+  change(url, content, state) {
+    const [detail, id, revision, failures] = [this.current(), this.id, this.revision, this.failures];
+    const isMade = this.turn.then(async () => {
+      if (failures !== this.failures) {
+        if (!get("alert").textContent) alertUser("Another window has changed decisions. Your last choice was not made.");
+        return false;
+      }
+      const group = Number(detail?.dataset.number) || undefined;
+      const shown = { view: this.view, group, ...(state ?? { ...this.state(detail), revision }) };
+      return this.send(url, { ...content(detail), ...shown }, detail, id);
+    });
+    this.turn = isMade;
+    return isMade;
+  }
+
+  async send(url, body, detail, id) {
+    const isShown = () => id !== undefined && this.id === id;
     try {
-      const answer = await post(url, { ...body, view: this.view });
+      const answer = await post(url, body);
       if (answer.revision !== this.revision || answer.others) {
         // Other windows have made changes that this page does not show.
+        this.failures += 1;
         this.open(true);
         return true;
       }
       this.seen = answer.seen;
       // Until the details are loaded again, a further choice is about this change.
-      if (id !== undefined && this.id === id && this.current()) this.current().dataset.seen = answer.seen;
+      for (const old of [detail, isShown() && this.current()]) {
+        if (old) Object.assign(old.dataset, { seen: answer.seen }, answer.basis && { basis: answer.basis });
+      }
       this.totalsBox.innerHTML = answer.totals;
       announce(answer.said);
       this.list.refresh();
       // If the user has gone on to another row, its details are loading already.
-      if (id !== undefined && this.id === id) this.loadDetail();
+      if (isShown()) this.loadDetail();
       return true;
     } catch (error) {
+      this.failures += 1;
       if (error.status === 409) this.open(true);
+      else if (isShown()) this.loadDetail();
       return false;
-    } finally {
-      this.isChanging = false;
     }
   }
 }
@@ -244,6 +269,7 @@ export function listDecisions(page) {
   };
   get("show-decisions").addEventListener("click", async () => {
     try {
+      await page.settled();
       await load();
       dialog.showModal();
     } catch (error) {

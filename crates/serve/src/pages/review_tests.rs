@@ -282,9 +282,13 @@ fn a_choice_that_depends_on_what_a_page_shows_is_refused_if_that_has_changed() {
     }
     let new = basis(&scanned, number, revision);
     let choice = json!({ "change": { "keep": [0, 1], "remove": [], "basis": new } });
-    let body = json!({ "scope": group, "choice": choice, "revision": revision, "seen": seen });
+    let mut body = json!({ "scope": group, "choice": choice, "revision": revision, "seen": seen });
+    body["group"] = json!(number);
     let (status, answer) = scanned.post("/api/decide", &body);
     assert_eq!((status, &answer["others"]), (StatusCode::OK, &json!(true)), "{answer}");
+    let now = basis(&scanned, number, revision);
+    assert_ne!(now, new);
+    assert_eq!(answer["basis"], now, "a further choice needs no reload");
 }
 
 #[test]
