@@ -5,6 +5,7 @@
 
 mod detail;
 mod first;
+mod folders;
 mod live;
 mod rows;
 

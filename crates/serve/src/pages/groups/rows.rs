@@ -4,6 +4,7 @@ use catalog::TopGroup;
 use maud::{Markup, html};
 use review::Review;
 
+use super::folders::differing;
 use crate::app::reviews::Loaded;
 use crate::layout::name;
 use crate::pages::review_parts::state;
@@ -86,22 +87,26 @@ fn row(group: &Row<'_>, state: &Markup, rank: usize) -> Markup {
 
 /// Returns the directory of the first file, and those of the others.
 fn folders(group: &Row<'_>, first: &[u8]) -> Markup {
-    let is_complete = group.names <= MOST_PATHS.into();
-    let mut others = Vec::new();
-    if is_complete {
-        others.extend(group.paths.iter().map(|path| shown(walk::split_path(path).0)));
-        others.sort_unstable();
-        others.dedup();
-        others.retain(|dir| *dir != first);
+    if group.names > MOST_PATHS.into() {
+        let others = count(group.names - 1);
+        return html! { span.path { (name(first)) } span.few { "and " (others) " other names" } };
     }
-    html! {
-        span.path { (name(first)) }
-        @match others.as_slice() {
-            [] if !is_complete => span.few { "and " (count(group.names - 1)) " files" },
-            [] => {}
-            [other] => { span.few { "and" } span.path { (name(other)) } }
-            others => span.few { "and " (counted(others.len() as u64, "folder", "folders")) },
-        }
+    let mut others: Vec<&[u8]> =
+        group.paths.iter().map(|path| shown(walk::split_path(path).0)).collect();
+    others.sort_unstable();
+    others.dedup();
+    others.retain(|dir| *dir != first);
+    let dirs = [&[first], &*others].concat();
+    let parts = differing(&dirs);
+    match parts.as_slice() {
+        [first, other] => html! {
+            span.part { (name(first)) } span.few { "and" } span.part { (name(other)) }
+        },
+        [first, others @ ..] if !others.is_empty() => html! {
+            span.part { (name(first)) }
+            span.few { "and " (counted(others.len() as u64, "other folder", "other folders")) }
+        },
+        _ => html! { span.path { (name(first)) } },
     }
 }
 
