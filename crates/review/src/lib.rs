@@ -42,4 +42,4 @@ pub use review::{DecideError, Review};
 pub use settle::{Fate, Settlement, Void, Why, settle};
 pub use settled::Settled;
 pub use status::Status;
-pub use view::{Sort, Totals, View};
+pub use view::{Sort, Totals};

@@ -11,7 +11,7 @@ use crate::folder_sets::FolderSets;
 use crate::index::Index;
 use crate::settle::{Settlement, follow};
 use crate::settled::Settled;
-use crate::view::{Sort, View};
+use crate::view::{Sort, Totals};
 
 /// The groups of a catalog, and the decisions about them.
 #[derive(Debug)]
@@ -69,9 +69,17 @@ impl Review {
         &self.settled
     }
 
-    /// Finds the groups that match a filter.
-    pub fn view(&self, filter: &Filter, sort: Sort) -> View {
-        View::new(&self.index, filter, &self.settled, sort)
+    /// Returns the positions of the groups that match a filter, in order.
+    pub fn select(&self, filter: &Filter, sort: Sort) -> Vec<u32> {
+        let matches = filter.search(&self.index, Some(self.settled.statuses()));
+        let mut order: Vec<u32> = self.index.all().filter(|&at| matches[at as usize]).collect();
+        sort.apply(&self.index, &mut order);
+        order
+    }
+
+    /// Adds up the totals of some groups.
+    pub fn totals(&self, groups: &[u32]) -> Totals {
+        Totals::of(&self.index, &self.settled, groups)
     }
 
     /// Applies the decisions to one group.
@@ -145,17 +153,6 @@ impl Review {
             self.settled.update(&self.index, &self.sets, &self.decisions, &decision.scope);
         }
         Ok(is_removed)
-    }
-
-    /// Loads the decisions again, after another process may have changed them.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the catalog cannot be read or is damaged. Nothing has changed then.
-    pub fn reload_decisions(&mut self, catalog: &Catalog) -> Result<(), Error> {
-        self.decisions = Decisions::load(catalog)?;
-        self.settled = Settled::new(&self.index, &self.sets, &self.decisions);
-        Ok(())
     }
 
     /// Removes all decisions. Returns their number.

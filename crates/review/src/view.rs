@@ -1,20 +1,10 @@
-//! The groups that match a filter, in the requested order.
+//! The orders of groups, and their totals.
 
 use std::cmp::Reverse;
 
-use crate::filter::Filter;
 use crate::index::Index;
 use crate::settled::Settled;
 use crate::status::Status;
-
-/// The groups that match a filter, in order, and their totals.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct View {
-    /// The positions of the groups in the index.
-    pub order: Vec<u32>,
-    /// Their totals.
-    pub totals: Totals,
-}
 
 /// The totals of groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +67,7 @@ impl Sort {
         Sort::ALL.into_iter().find(|sort| sort.word() == word)
     }
 
-    fn apply(self, index: &Index, order: &mut [u32]) {
+    pub(crate) fn apply(self, index: &Index, order: &mut [u32]) {
         let times = |at| index.records(at).map(|record| record.mtime_ns);
         match self {
             Sort::Reclaimable => {}
@@ -93,20 +83,9 @@ impl Sort {
     }
 }
 
-impl View {
-    /// Finds the groups that match a filter. All arguments must belong to one index.
-    pub fn new(index: &Index, filter: &Filter, settled: &Settled, sort: Sort) -> View {
-        let matches = filter.search(index, Some(settled.statuses()));
-        let mut order: Vec<u32> = index.all().filter(|&at| matches[at as usize]).collect();
-        let totals = Totals::of(index, settled, &order);
-        sort.apply(index, &mut order);
-        View { order, totals }
-    }
-}
-
 impl Totals {
     /// Adds up the totals of some groups.
-    pub fn of(index: &Index, settled: &Settled, groups: &[u32]) -> Totals {
+    pub(crate) fn of(index: &Index, settled: &Settled, groups: &[u32]) -> Totals {
         let mut totals = Totals::default();
         for &at in groups {
             let (reclaimable, files) = index.gain(at);

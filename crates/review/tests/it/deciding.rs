@@ -180,7 +180,7 @@ fn a_decision_whose_files_are_absent_is_void() {
     assert_eq!(Void::Absent.to_string(), "none of the files to keep is in the group");
     desk.decide(everything(), rules(&[]));
     assert_eq!(desk.settlement(1), void, "a less specific decision does not replace a void one");
-    let by_is = |text| desk.review.view(&Filter::parse(text).expect("a filter"), Sort::Path).order;
+    let by_is = |text| desk.review.select(&Filter::parse(text).expect("a filter"), Sort::Path);
     assert_eq!(by_is("is:undecided"), [desk.at(1)]);
     assert_eq!(by_is("is:decided").len(), 2);
 }
@@ -307,7 +307,7 @@ fn decisions_of_another_process_can_be_loaded() {
     assert!(new.id > old, "a list that still shows the old decision cannot withdraw the new one");
     let third = desk.review.decide(&decider, group(3), Choice::Leave, 79).expect("decides");
     assert!(third > new.id);
-    desk.review.reload_decisions(&desk.shelf.catalog()).expect("loads");
+    desk.review = desk.shelf.review();
     desk.check();
     assert_eq!(desk.settlement(1), Settlement::Undecided);
     assert!(matches!(desk.settlement(2), Settlement::Left { .. }));
@@ -356,7 +356,8 @@ fn totals_count_what_decisions_remove() {
     let mut desk = Desk::new(shelf());
     desk.decide(group(3), rules(&["newest"]));
     desk.decide(group(2), Choice::Leave);
-    let totals = desk.review.view(&Filter::default(), Sort::Reclaimable).totals;
+    let all = desk.review.select(&Filter::default(), Sort::Reclaimable);
+    let totals = desk.review.totals(&all);
     assert_eq!((totals.decided, totals.left, totals.undecided), (1, 1, 1));
     assert_eq!((totals.removes, totals.frees), (2, 2 * BLOCK));
 }

@@ -8,7 +8,7 @@ use crate::shelf::{BLOCK, Copy, DAY, NOW_NS, Shelf, copies};
 
 fn names(shelf: &Shelf, sort: Sort) -> Vec<String> {
     let review = shelf.review();
-    let order = review.view(&review::Filter::default(), sort).order;
+    let order = review.select(&review::Filter::default(), sort);
     order.into_iter().map(|at| shelf.short(&review.index().first_path(at))).collect()
 }
 

@@ -16,7 +16,7 @@ fn shelf() -> Shelf {
 }
 
 fn totals(review: &Review) -> Totals {
-    review.view(&Filter::default(), Sort::default()).totals
+    review.totals(&review.select(&Filter::default(), Sort::default()))
 }
 
 #[test]

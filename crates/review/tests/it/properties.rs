@@ -145,7 +145,7 @@ fn searching_many_groups_finds_what_each_path_says() {
     }
     for word in words.iter().filter(|word| !word.is_empty()) {
         let filter = Filter::parse(word).expect("a word");
-        let found = review.view(&filter, Sort::Reclaimable).order;
+        let found = review.select(&filter, Sort::Reclaimable);
         let contains = |path: &[u8]| String::from_utf8_lossy(path).to_lowercase().contains(word);
         let members = |at: &u32| review.index().members(*at);
         let all = 0..review.index().len();

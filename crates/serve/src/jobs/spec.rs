@@ -27,12 +27,6 @@ pub enum JobSpec {
     Plan {
         /// The action for each redundant file.
         action: Action,
-        /// Acts only on files below these paths. Acts on all files if the list is empty.
-        paths: Vec<PathBuf>,
-        /// Skips files smaller than this number of bytes.
-        min_size: Option<u64>,
-        /// Never changes files below these directories.
-        protect: Vec<PathBuf>,
     },
     /// Carries out a plan.
     Apply {
@@ -41,16 +35,11 @@ pub enum JobSpec {
     },
     /// Restores the files that a run changed.
     Undo {
-        /// The number of the run. `None` is the last run that was not undone.
-        run: Option<u64>,
-        /// Restores only files at or below these paths. Needs the number of a run.
-        paths: Vec<PathBuf>,
+        /// The number of the run.
+        run: u64,
     },
-    /// Restores files from quarantine.
-    Restore {
-        /// Restores only files that were at or below these paths. Restores all files if the list is empty.
-        paths: Vec<PathBuf>,
-    },
+    /// Restores all files from quarantine.
+    Restore,
     /// Removes files from quarantine for good.
     PurgeQuarantine {
         /// Removes files that have been in quarantine for at least this many seconds.
@@ -124,7 +113,7 @@ impl JobSpec {
             JobSpec::Plan { .. } => JobKind::Plan,
             JobSpec::Apply { .. } => JobKind::Apply,
             JobSpec::Undo { .. } => JobKind::Undo,
-            JobSpec::Restore { .. } => JobKind::Restore,
+            JobSpec::Restore => JobKind::Restore,
             JobSpec::PurgeQuarantine { .. } => JobKind::Purge,
             JobSpec::Folders => JobKind::Folders,
         }
@@ -135,30 +124,14 @@ impl JobSpec {
         let mut args = Arguments(Vec::new());
         match self {
             JobSpec::Scan { paths } => args.add(["scan"]).paths(paths),
-            JobSpec::Plan { action, paths, min_size, protect } => {
-                args.add(["dedupe", "--verbose", "--decided", "--by", action.word()]);
-                args.add(["--save-plan", PLAN_FILE]);
-                if let Some(bytes) = min_size {
-                    args.add(["--min-size", &bytes.to_string()]);
-                }
-                for dir in protect {
-                    args.add(["--protect"]).0.push(dir.into());
-                }
-                args.paths(paths)
-            }
+            JobSpec::Plan { action } => args
+                .add(["dedupe", "--verbose", "--decided", "--by", action.word()])
+                .add(["--save-plan", PLAN_FILE]),
             JobSpec::Apply { .. } => {
                 args.add(["dedupe", "--verbose", "--apply", "--yes", "--plan", PLAN_FILE])
             }
-            JobSpec::Undo { run, paths } => {
-                args.add(["undo", "--verbose"]);
-                if let Some(run) = run {
-                    args.add([&run.to_string()]);
-                }
-                args.paths(paths)
-            }
-            JobSpec::Restore { paths } => {
-                args.add(["quarantine", "restore", "--verbose"]).paths(paths)
-            }
+            JobSpec::Undo { run } => args.add(["undo", "--verbose", &run.to_string()]),
+            JobSpec::Restore => args.add(["quarantine", "restore", "--verbose"]),
             JobSpec::PurgeQuarantine { older_than_seconds: seconds } => args.add([
                 "quarantine",
                 "purge",
@@ -205,26 +178,12 @@ mod tests {
     #[test]
     fn paths_are_never_taken_for_options() {
         let paths = vec![PathBuf::from("--no-catalog")];
-        assert_eq!(line(&JobSpec::Scan { paths: paths.clone() }), "scan -- --no-catalog");
-        let undo = JobSpec::Undo { run: Some(7), paths: paths.clone() };
-        assert_eq!(line(&undo), "undo --verbose 7 -- --no-catalog");
-        let plan = JobSpec::Plan {
-            action: Action::Quarantine,
-            paths: paths.clone(),
-            min_size: Some(5),
-            protect: Vec::new(),
-        };
-        assert!(line(&plan).ends_with(" --min-size 5 -- --no-catalog"), "{}", line(&plan));
+        assert_eq!(line(&JobSpec::Scan { paths }), "scan -- --no-catalog");
     }
 
     #[test]
     fn a_plan_changes_nothing_until_it_is_applied() {
-        let plan = JobSpec::Plan {
-            action: Action::Delete,
-            paths: Vec::new(),
-            min_size: None,
-            protect: Vec::new(),
-        };
+        let plan = JobSpec::Plan { action: Action::Delete };
         assert!(!plan.kind().changes());
         assert!(!line(&plan).contains("--apply"));
         let apply = JobSpec::Apply { plan: super::JobId(1) };

@@ -143,7 +143,7 @@ fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
     let sort = Sort::parse(&wish.sort).unwrap_or_default();
     app.review(|loaded| {
         let wanted = Wanted::Groups(filter.clone(), sort);
-        let listing = loaded.list(wanted, || loaded.review.view(&filter, sort).order);
+        let listing = loaded.list(wanted, || loaded.review.select(&filter, sort));
         let mut answer = summary(app, loaded, &listing.order);
         answer["view"] = json!(listing.number);
         answer["count"] = json!(listing.order.len());

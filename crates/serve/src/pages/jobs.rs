@@ -137,8 +137,7 @@ async fn plan(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     let job = app.blocking(move |app| {
         // Read first: a change that is made meanwhile is then at worst called a later one.
         let basis = app.plan_basis()?;
-        let (paths, protect) = (Vec::new(), Vec::new());
-        let job = start(app, JobSpec::Plan { action, paths, min_size: None, protect })?;
+        let job = start(app, JobSpec::Plan { action })?;
         app.plans.begin(job, action, basis);
         Ok(job)
     });
@@ -171,13 +170,12 @@ struct UndoRequest {
 async fn undo(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     app.check_actions()?;
     let UndoRequest { run } = read(&body)?;
-    let spec = JobSpec::Undo { run: Some(run), paths: Vec::new() };
-    Ok(started(app.blocking(|app| start(app, spec)).await?))
+    Ok(started(app.blocking(move |app| start(app, JobSpec::Undo { run })).await?))
 }
 
 async fn restore(State(app): State<Arc<App>>) -> Answer {
     app.check_actions()?;
-    Ok(started(app.blocking(|app| start(app, JobSpec::Restore { paths: Vec::new() })).await?))
+    Ok(started(app.blocking(|app| start(app, JobSpec::Restore)).await?))
 }
 
 #[derive(Deserialize)]

@@ -46,7 +46,7 @@ pub(super) fn by_rules(rules: Vec<String>) -> Result<Choice, PageError> {
 /// Returns what a page needs to know about its list: the answer to a request for a listing or for a
 /// change.
 pub(super) fn summary(app: &App, loaded: Loaded<'_>, order: &[u32]) -> Value {
-    let totals = Totals::of(loaded.review.index(), loaded.review.settled(), order);
+    let totals = loaded.review.totals(order);
     json!({
         "revision": loaded.revision,
         "seen": app.changes.last(),

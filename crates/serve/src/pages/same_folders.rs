@@ -9,7 +9,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
-use review::{Review, Totals};
+use review::Review;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ fn row(loaded: Loaded<'_>, at: u32, rank: usize) -> Markup {
 /// Returns how many groups of a set are decided.
 fn state(review: &Review, set: u32) -> Markup {
     let groups = review.sets().groups_of(set);
-    let totals = Totals::of(review.index(), review.settled(), groups);
+    let totals = review.totals(groups);
     html! {
         @if totals.undecided == totals.groups { span.state.undecided { "undecided" } }
         @else if totals.left == totals.groups { span.state.left { "left" } }

@@ -269,6 +269,19 @@ fn the_stream_of_events_ends_when_no_job_runs() {
 }
 
 #[test]
+fn the_first_messages_of_a_job_are_kept_and_all_are_counted() {
+    let server = TestServer::new(true);
+    server.put("stderr", &format!("{}\n", "too long ".repeat(1000)).repeat(500));
+    let (_, started) = server.post("/api/restore", "{}");
+    let id = started["job"].as_u64().expect("a number");
+    server.wait(id);
+    let job = &server.json(&format!("/api/jobs/{id}"))["job"];
+    let messages = job["messages"].as_array().expect("a list");
+    assert_eq!((messages.len(), job["messages_total"].as_u64()), (200, Some(500)));
+    assert!(messages.iter().all(|text| text.as_str().expect("a text").chars().count() == 4096));
+}
+
+#[test]
 fn the_number_of_streams_is_limited() {
     let server = TestServer::new(true);
     let open: Vec<_> = (0..32).map(|_| server.begin("/events")).collect();
@@ -332,7 +345,7 @@ fn a_run_is_listed_with_its_files_failures_and_undo() {
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert!(csv.contains("left alone") && csv.contains("is not equal to the kept file"));
     server.run("/api/undo", r#"{"run":1}"#);
-    assert!(server.content("calls").contains("undo --verbose 1 --"));
+    assert!(server.content("calls").contains("undo --verbose 1"));
 }
 
 #[test]

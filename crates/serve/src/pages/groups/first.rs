@@ -4,7 +4,7 @@
 //! directly from the catalog, in the order of the list. The script loads them again with the listing.
 
 use maud::html;
-use review::{Filter, Sort, Totals};
+use review::{Filter, Sort};
 
 use super::rows::{MOST_PATHS, first_rows, rows};
 use crate::app::App;
@@ -29,9 +29,9 @@ pub(super) fn first(app: &App, filter: &str, sort: Sort) -> Option<FirstRows> {
 
 fn from_review(loaded: Loaded<'_>, filter: &Filter, sort: Sort) -> FirstRows {
     let wanted = Wanted::Groups(filter.clone(), sort);
-    let listing = loaded.list(wanted, || loaded.review.view(filter, sort).order);
+    let listing = loaded.list(wanted, || loaded.review.select(filter, sort));
     let order = &listing.order;
-    let totals = Totals::of(loaded.review.index(), loaded.review.settled(), order);
+    let totals = loaded.review.totals(order);
     FirstRows { rows: rows(loaded, order, 0, FIRST_ROWS as usize), totals: totals_line(&totals) }
 }
 
