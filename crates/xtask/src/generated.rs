@@ -10,6 +10,8 @@ use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::programs;
+
 /// A set of generated files.
 pub(crate) struct Generated {
     /// The contents of the files, keyed by path below `docs/`.
@@ -76,12 +78,9 @@ impl Generated {
 }
 
 /// Returns the files that `lop` generates from its own arguments.
-pub(crate) fn of_arguments() -> io::Result<Generated> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let run = Command::new(cargo)
-        .args(["run", "--quiet", "--package", "lop", "--", "generate"])
-        .stderr(Stdio::inherit())
-        .output()?;
+pub(crate) fn of_arguments(root: &Path) -> io::Result<Generated> {
+    let lop = programs::of_tests(root, "lop")?;
+    let run = Command::new(lop).arg("generate").stderr(Stdio::inherit()).output()?;
     if !run.status.success() {
         return Err(io::Error::other(format!("lop generate: {}", run.status)));
     }

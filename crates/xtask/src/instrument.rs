@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::generated::Generated;
+use crate::programs;
 
 /// Runs a command of `lop-bench`. Returns true if it succeeded.
 ///
@@ -45,13 +46,15 @@ pub(crate) fn pages(root: &Path) -> io::Result<Generated> {
     Ok(Generated { files, folders: &["benchmarks"], command: "cargo xtask page" })
 }
 
-/// Builds `lop-bench`, optimised or not, and returns the command to run it.
+/// Builds `lop-bench`, optimised or with the tests, and returns the command to run it.
 fn lop_bench(root: &Path, is_fast: bool) -> io::Result<Command> {
-    let package = ["--package", "lop-bench"];
-    let profile: &[&str] = if is_fast { &["--release"] } else { &[] };
-    build(root, &[profile, &package].concat())?;
+    if !is_fast {
+        return Ok(Command::new(programs::of_tests(root, "lop-bench")?));
+    }
+    let package = ["--release", "--package", "lop-bench"];
+    build(root, &package)?;
     let mut run = cargo(root, "run");
-    run.args(profile).args(package).arg("--");
+    run.args(package).arg("--");
     Ok(run)
 }
 

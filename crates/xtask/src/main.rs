@@ -15,6 +15,7 @@
 mod fuzz;
 mod generated;
 mod instrument;
+mod programs;
 mod screenshots;
 mod suite;
 mod tidy;
@@ -53,9 +54,9 @@ fn main() -> ExitCode {
     let outcome = match command.as_deref() {
         Some("test") => suite::run(&root),
         Some("generate") => {
-            generated::of_arguments().and_then(|files| files.write(&docs)).map(|()| Vec::new())
+            generated::of_arguments(&root).and_then(|files| files.write(&docs)).map(|()| Vec::new())
         }
-        Some("check") => generated::of_arguments().and_then(|files| files.check(&docs)),
+        Some("check") => generated::of_arguments(&root).and_then(|files| files.check(&docs)),
         Some("page") if check => instrument::pages(&root).and_then(|files| files.check(&docs)),
         Some("page") => {
             instrument::pages(&root).and_then(|files| files.write(&docs)).map(|()| Vec::new())

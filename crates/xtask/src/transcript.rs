@@ -7,9 +7,10 @@ mod example;
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::programs;
 use crate::traces::Temporary;
 
 /// The first and the last line of the code block with the example.
@@ -32,7 +33,7 @@ pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
     let (before, rest) = text.split_once(BEGIN).ok_or_else(|| other("no example"))?;
     let (block, after) = rest.split_once(END).ok_or_else(|| other("the example has no end"))?;
     let steps = steps(block);
-    let printed = play(&program(root)?, &steps)?;
+    let printed = play(&programs::of_tests(root, "lop")?, &steps)?;
     let mut new = String::new();
     for (step, printed) in steps.iter().zip(&printed) {
         new += &[step.before, "$ ", &step.command, "\n", printed].concat();
@@ -66,20 +67,6 @@ fn steps(block: &str) -> Vec<Step> {
         last = line;
     }
     steps
-}
-
-/// Builds the program and returns its path.
-fn program(root: &Path) -> io::Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let build = ["build", "--quiet", "--package", "lop", "--message-format", "json"];
-    let output =
-        Command::new(cargo).args(build).current_dir(root).stderr(Stdio::inherit()).output()?;
-    let artifacts = String::from_utf8_lossy(&output.stdout).into_owned();
-    let executable = artifacts.lines().find_map(|line| {
-        let artifact: serde_json::Value = serde_json::from_str(line).ok()?;
-        Some(PathBuf::from(artifact["executable"].as_str()?))
-    });
-    executable.ok_or_else(|| io::Error::other("cargo built no program"))
 }
 
 /// Runs the commands in one shell, in order. Returns the output of each.

@@ -1,0 +1,24 @@
+//! Finds the programs that the tests build.
+//!
+//! A build of one package has other features of the dependencies than a build of all tests, and compiles
+//! most of them again. The other tasks therefore use the programs of the tests.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// Builds all tests and programs without optimisation, and returns the path of the program `name`.
+pub(crate) fn of_tests(root: &Path, name: &str) -> io::Result<PathBuf> {
+    let build = ["test", "--quiet", "--workspace", "--no-run", "--message-format", "json"];
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(build).current_dir(root).stderr(Stdio::inherit());
+    let artifacts = String::from_utf8_lossy(&cargo.output()?.stdout).into_owned();
+    let executable = artifacts.lines().find_map(|line| {
+        let artifact: Value = serde_json::from_str(line).ok()?;
+        let is_program = artifact["target"]["name"] == name && artifact["profile"]["test"] == false;
+        is_program.then(|| artifact["executable"].as_str().map(PathBuf::from))?
+    });
+    executable.ok_or_else(|| io::Error::other(format!("cargo built no program {name}")))
+}
