@@ -24,8 +24,12 @@ const PAGE: &[u8] = b"<!DOCTYPE";
 /// Compresses the response to a request if the browser and the response allow it.
 pub(crate) async fn compress(request: Request, next: Next) -> Response {
     let is_wanted = request.method() == Method::GET && accepts_gzip(request.headers());
-    let response = next.run(request).await;
-    if !is_wanted || !is_compressible(&response) {
+    let mut response = next.run(request).await;
+    if !is_compressible(&response) {
+        return response;
+    }
+    response.headers_mut().insert(VARY, HeaderValue::from_static("accept-encoding"));
+    if !is_wanted {
         return response;
     }
     let (mut head, body) = response.into_parts();
@@ -34,7 +38,6 @@ pub(crate) async fn compress(request: Request, next: Next) -> Response {
         head.status = StatusCode::INTERNAL_SERVER_ERROR;
         return Response::from_parts(head, Body::empty());
     };
-    head.headers.insert(VARY, HeaderValue::from_static("accept-encoding"));
     if plain.starts_with(PAGE) {
         return Response::from_parts(head, Body::from(plain));
     }
@@ -76,7 +79,7 @@ mod tests {
 
     use axum::Router;
     use axum::body::{Body, to_bytes};
-    use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING};
+    use axum::http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, VARY};
     use axum::http::{HeaderMap, Request};
     use axum::middleware::from_fn;
     use axum::response::Html;
@@ -118,6 +121,16 @@ mod tests {
         };
         read.expect("complete");
         (is_compressed, plain)
+    }
+
+    #[tokio::test]
+    async fn caches_learn_that_the_answer_depends_on_the_accepted_codings() {
+        let text = || async { Html("<p>long</p>".repeat(1000)) };
+        let router = Router::new().route("/", get(text)).layer(from_fn(compress));
+        let request = Request::get("/").body(Body::empty()).expect("a request");
+        let response = router.oneshot(request).await.expect("infallible");
+        assert_eq!(response.headers()[VARY], "accept-encoding");
+        assert!(!response.headers().contains_key(CONTENT_ENCODING));
     }
 
     #[tokio::test]

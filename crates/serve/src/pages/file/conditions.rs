@@ -20,8 +20,10 @@ pub(super) enum Part {
 /// Returns what to send of a file with this entity tag and size.
 pub(super) fn part(headers: &HeaderMap, tag: &str, size: u64) -> Part {
     let whole = Part::Bytes { from: 0, to: size, is_whole: true };
+    // The comparison is weak: a cache may have marked the tag as weak (RFC 9110, section 13.1.2).
+    let is_same = |known: &str| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag;
     if let Some(known) = text(headers, &IF_NONE_MATCH)
-        && known.split(',').map(str::trim).any(|known| known == "*" || known == tag)
+        && known.split(',').map(str::trim).any(is_same)
     {
         return Part::NotModified;
     }
@@ -161,9 +163,13 @@ mod tests {
 
     #[test]
     fn a_current_copy_is_not_sent_again() {
-        for (known, is_current) in
-            [("\"1\"", true), ("\"0\", \"1\"", true), ("*", true), ("\"0\"", false)]
-        {
+        for (known, is_current) in [
+            ("\"1\"", true),
+            ("\"0\", \"1\"", true),
+            ("W/\"1\"", true),
+            ("*", true),
+            ("\"0\"", false),
+        ] {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, known.parse().expect("header"));
             assert_eq!(part(&headers, "\"1\"", 10) == Part::NotModified, is_current, "{known}");
