@@ -71,7 +71,7 @@ pub struct RememberedTree<'a> {
     pub states: &'a [State],
     /// Number of entries in each directory that are not remembered files, by [`DirId`].
     pub untracked: &'a [u32],
-    /// Returns the bytes that keeping a single copy of a content would free.
+    /// Returns the disk space in bytes that keeping a single copy of a content would free.
     pub reclaimable: &'a dyn Fn(ContentId) -> u64,
 }
 
@@ -98,10 +98,10 @@ pub struct Related {
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,
-    /// Number of bytes that deleting the duplicates would free. The duplicates are all but one of a
-    /// set of equal directories, the contained directory, or the files of the first overlapping
-    /// directory that are also in the second. A file with another name elsewhere frees nothing;
-    /// neither do shared extents and holes.
+    /// Disk space in bytes, in whole blocks, that deleting the duplicates would free. The duplicates
+    /// are all but one of a set of equal directories, the contained directory, or the files of the
+    /// first overlapping directory that are also in the second. A file with another name elsewhere
+    /// frees nothing; neither do shared extents and holes.
     pub reclaimable: u64,
 }
 
@@ -190,7 +190,8 @@ impl<'a> Folders<'a> {
         Ok(finder.found)
     }
 
-    /// Returns the bytes that deleting all redundant directories of `related` together would free.
+    /// Returns the disk space in bytes that deleting all redundant directories of `related` together
+    /// would free.
     pub fn reclaimable<'r>(&self, related: impl Iterator<Item = &'r Related>) -> u64 {
         let index = &self.index;
         let redundant = related.flat_map(Related::redundant);

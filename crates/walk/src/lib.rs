@@ -28,7 +28,8 @@
 //! # Memory
 //!
 //! A file or directory takes 40 bytes, plus the bytes of its name. A file whose disk space is not its
-//! size in whole blocks takes 16 more bytes. Paths are not stored.
+//! size in whole blocks takes 16 more bytes. During the walk, a name of a file with several names
+//! takes 32 more bytes. Paths are not stored.
 mod engine;
 mod filter;
 mod names;
@@ -52,6 +53,7 @@ pub use open::opener::Opener;
 pub use open::path_opener::{PathOpener, split_path};
 pub use tree::Tree;
 pub use tree::allocated::usual_allocation;
+pub use tree::hard_links::FurtherNames;
 pub use tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
     push_component, to_u32,

@@ -1,9 +1,13 @@
 //! Counts the remembered files in total, below each scanned path, and on each file system.
 
+mod hard_links;
+
 use std::collections::{HashMap, HashSet};
 
 use fsops::Volume;
+use rusqlite::Row;
 
+use self::hard_links::{Identities, Identity};
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::state::FileState;
@@ -25,15 +29,16 @@ pub struct Overview {
 /// Counts of files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Number of names.
+    /// Number of files. A file with several names counts once, in the lowest directory that contains
+    /// all of its names.
     pub files: u64,
     /// Total size in bytes.
     pub bytes: u64,
-    /// Number of names of files whose content has a digest.
+    /// Number of files whose content has a digest.
     pub digested: u64,
-    /// Number of names of files that have not been compared yet.
+    /// Number of files that have not been compared yet.
     pub pending: u64,
-    /// Number of names of files that were found damaged or unreadable.
+    /// Number of files that were found damaged or unreadable.
     pub damaged: u64,
 }
 
@@ -44,6 +49,47 @@ impl Tally {
         self.digested += other.digested;
         self.pending += other.pending;
         self.damaged += other.damaged;
+    }
+
+    fn subtract(&mut self, other: Tally) {
+        self.files -= other.files;
+        self.bytes = self.bytes.saturating_sub(other.bytes);
+        self.digested -= other.digested;
+        self.pending -= other.pending;
+        self.damaged -= other.damaged;
+    }
+}
+
+/// Counts of the files in a directory on a file system, given by their rows.
+type Tallies = HashMap<(i64, i64), Tally>;
+
+/// A name in the catalog, and its counts as a file.
+#[derive(Clone, Copy)]
+struct NameRow {
+    dir: i64,
+    identity: Identity,
+    tally: Tally,
+}
+
+impl NameRow {
+    fn read(row: &Row<'_>, digested: &HashSet<i64>) -> rusqlite::Result<NameRow> {
+        let size: i64 = row.get(3)?;
+        let content: Option<i64> = row.get(5)?;
+        let state = FileState::of(row.get(6)?);
+        let tally = Tally {
+            files: 1,
+            bytes: size.cast_unsigned(),
+            digested: content.is_some_and(|content| digested.contains(&content)).into(),
+            pending: (state == FileState::Pending).into(),
+            damaged: state.is_bad().into(),
+        };
+        let identity = (row.get(1)?, row.get(2)?, size, row.get(4)?);
+        Ok(NameRow { dir: row.get(0)?, identity, tally })
+    }
+
+    /// Returns the directory and the file system.
+    fn key(&self) -> (i64, i64) {
+        (self.dir, self.identity.0)
     }
 }
 
@@ -82,7 +128,7 @@ impl Catalog {
     pub fn overview(&self) -> Result<Overview, Error> {
         self.in_one_snapshot(|| {
             let dirs = Dirs::load(self)?;
-            let tallies = self.tallies()?;
+            let tallies = self.tallies(&dirs)?;
             let mut overview = Overview { problems: self.problems()?, ..Overview::default() };
             for &tally in tallies.values() {
                 overview.all.add(tally);
@@ -94,27 +140,35 @@ impl Catalog {
     }
 
     /// Counts the files by directory and file system.
-    fn tallies(&self) -> Result<HashMap<(i64, i64), Tally>, Error> {
+    fn tallies(&self, dirs: &Dirs) -> Result<Tallies, Error> {
         let sql = "SELECT id FROM content WHERE digest IS NOT NULL";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let digested = query.query_map([], |row| row.get(0)).and_then(Iterator::collect);
         let digested: HashSet<i64> = digested.at(&self.path)?;
-        let sql = "SELECT dir, volume, size, content, state FROM file";
+        let (mut tallies, mut identities) = (Tallies::new(), Identities::new());
+        self.each_name(&digested, &mut |name| {
+            identities.add(&name.identity);
+            tallies.entry(name.key()).or_default().add(name.tally);
+        })?;
+        hard_links::count_once(&mut tallies, identities, dirs, |each| {
+            self.each_name(&digested, each)
+        })?;
+        Ok(tallies)
+    }
+
+    /// Calls `each` for every name. `digested` has the contents that have a digest.
+    fn each_name(
+        &self,
+        digested: &HashSet<i64>,
+        each: &mut dyn FnMut(NameRow),
+    ) -> Result<(), Error> {
+        let sql = "SELECT dir, volume, inode, size, mtime_ns, content, state FROM file";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let mut rows = query.query([]).at(&self.path)?;
-        let mut tallies: HashMap<(i64, i64), Tally> = HashMap::new();
         while let Some(row) = rows.next().at(&self.path)? {
-            let key = (row.get(0).at(&self.path)?, row.get(1).at(&self.path)?);
-            let bytes = row.get::<_, i64>(2).at(&self.path)?.cast_unsigned();
-            let content: Option<i64> = row.get(3).at(&self.path)?;
-            let digested = content.is_some_and(|content| digested.contains(&content)).into();
-            let state = FileState::of(row.get(4).at(&self.path)?);
-            let pending = (state == FileState::Pending).into();
-            let damaged = state.is_bad().into();
-            let tally = Tally { files: 1, bytes, digested, pending, damaged };
-            tallies.entry(key).or_default().add(tally);
+            each(NameRow::read(row, digested).at(&self.path)?);
         }
-        Ok(tallies)
+        Ok(())
     }
 
     fn problems(&self) -> Result<u64, Error> {
@@ -123,11 +177,7 @@ impl Catalog {
         Ok(count.cast_unsigned())
     }
 
-    fn scanned(
-        &self,
-        dirs: &Dirs,
-        tallies: &HashMap<(i64, i64), Tally>,
-    ) -> Result<Vec<ScannedRoot>, Error> {
+    fn scanned(&self, dirs: &Dirs, tallies: &Tallies) -> Result<Vec<ScannedRoot>, Error> {
         let mut of_dir: HashMap<i64, Tally> = HashMap::new();
         for (&(dir, _), &tally) in tallies {
             of_dir.entry(dir).or_default().add(tally);
@@ -155,11 +205,7 @@ impl Catalog {
         Ok(roots)
     }
 
-    fn disks(
-        &self,
-        dirs: &Dirs,
-        tallies: &HashMap<(i64, i64), Tally>,
-    ) -> Result<Vec<VolumeSummary>, Error> {
+    fn disks(&self, dirs: &Dirs, tallies: &Tallies) -> Result<Vec<VolumeSummary>, Error> {
         let sql = "SELECT id, magic, fsid FROM volume";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let volumes = query.query_map([], |row| {

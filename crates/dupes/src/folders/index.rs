@@ -75,7 +75,7 @@ pub(super) struct IndexedFile {
 pub(super) struct IndexedInode {
     /// Number of names of the inode among the files.
     pub(super) names: u32,
-    /// Number of bytes that deleting all names of the inode frees.
+    /// Disk space in bytes that deleting all names of the inode frees.
     pub(super) frees: u64,
 }
 
@@ -302,7 +302,7 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
     }
     for (same, content) in names.chunk_by(|a, b| a.0 == b.0).zip(&contents) {
         let inode = number(inodes.len());
-        let size = files[same[0].1 as usize].size;
+        let allocated = tree.allocated(files[same[0].1 as usize].id);
         let content_number =
             content.map_or(fingerprints.contents() + inodes.len(), ContentId::index);
         for &(_, at) in same {
@@ -313,9 +313,9 @@ fn number_inodes(from: &RememberedTree<'_>, files: &mut [IndexedFile]) -> Vec<In
             // The bytes that deleting all copies but one would free, divided evenly among them.
             // Shared extents free nothing.
             let others = u64::from(copies[content.index()] - 1);
-            (reclaimable(content) / others).min(size)
+            (reclaimable(content) / others).min(allocated)
         });
-        inodes.push(IndexedInode { names: number(same.len()), frees: frees.unwrap_or(size) });
+        inodes.push(IndexedInode { names: number(same.len()), frees: frees.unwrap_or(allocated) });
     }
     inodes
 }

@@ -53,7 +53,7 @@ fn pair(index: &FolderIndex, relation: Relation, one: u32, other: u32) -> Relate
     }
 }
 
-/// Returns the bytes that deleting all of `files` frees.
+/// Returns the disk space in bytes that deleting all of `files` frees.
 pub(super) fn frees<'h>(index: &FolderIndex, files: impl Iterator<Item = &'h IndexedFile>) -> u64 {
     let mut inodes: Vec<u32> = files.map(|file| file.inode).collect();
     inodes.sort_unstable();

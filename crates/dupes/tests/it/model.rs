@@ -185,12 +185,16 @@ impl World {
         shared.fold((0, 0), |(n, bytes), f| (n + 1, bytes + size(f.content)))
     }
 
-    /// Sums the bytes of the inodes whose names are all among `files`.
+    /// Sums the disk space of the inodes whose names are all among `files`.
     pub(crate) fn frees<'a>(&'a self, files: impl Iterator<Item = &'a ModelFile>) -> u64 {
         let inode = |f: &ModelFile| (f.content, f.inode);
         let mut names: BTreeMap<_, usize> = BTreeMap::new();
         files.for_each(|f| *names.entry(inode(f)).or_default() += 1);
         let all = |key| self.in_dir("").filter(|f| inode(f) == key).count();
-        names.iter().filter(|(key, n)| all(**key) == **n).map(|(key, _)| size(key.0)).sum()
+        names
+            .iter()
+            .filter(|(key, n)| all(**key) == **n)
+            .map(|(key, _)| walk::usual_allocation(size(key.0)))
+            .sum()
     }
 }

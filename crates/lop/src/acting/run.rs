@@ -26,6 +26,8 @@ pub(crate) struct PlanTotals {
     pub(crate) files: u64,
     pub(crate) reclaimable_bytes: u64,
     taken_bytes: u64,
+    /// Disk space in bytes that emptying the quarantine would free after the plan was applied.
+    quarantined_bytes: u64,
     /// Amount of work, for the progress line.
     #[serde(skip)]
     pub(crate) amount: Amount,
@@ -45,6 +47,10 @@ impl PlanTotals {
         self.files += plan.others.len() as u64;
         self.reclaimable_bytes = self.reclaimable_bytes.saturating_add(plan.frees(kind));
         self.taken_bytes = self.taken_bytes.saturating_add(plan.takes(kind));
+        if kind.fills_quarantine() {
+            let freed_later = plan.frees(Kind::Delete);
+            self.quarantined_bytes = self.quarantined_bytes.saturating_add(freed_later);
+        }
         self.amount = self.amount + plan.amount(kind);
     }
 

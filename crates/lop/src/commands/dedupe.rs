@@ -107,18 +107,18 @@ fn has_scope(by: By, args: &DedupeArgs) -> bool {
 }
 
 /// Asks for confirmation before many files are deleted. No other action needs confirmation, because `lop undo` restores
-/// every byte.
+/// every byte. `amount` states the disk space or the size of the files.
 fn confirm_deletion(
     kind: Kind,
     files: u64,
-    bytes: u64,
+    amount: &str,
     yes: bool,
     settings: &Settings,
 ) -> Result<(), CommandError> {
     if kind != Kind::Delete || files <= CONFIRM_ABOVE || !can_ask(yes) {
         return Ok(());
     }
-    let about = format!("{} would be deleted ({})", counted(files, "file", "files"), size(bytes));
+    let about = format!("{} would be deleted ({amount})", counted(files, "file", "files"));
     let question = Question { about, paths: Vec::new(), of: 0, prompt: "Delete them?" };
     if question.ask(settings)? {
         return Ok(());
@@ -248,7 +248,8 @@ impl Dedupe<'_> {
             plans.clone().for_each(|plan| totals.add(&plan, kind));
         }
         if asks {
-            confirm_deletion(kind, totals.files, totals.reclaimable_bytes, args.yes, settings)?;
+            let amount = format!("{} to free", size(totals.reclaimable_bytes));
+            confirm_deletion(kind, totals.files, &amount, args.yes, settings)?;
         }
         let batches = if let [device] = planner.devices() {
             // If all files are on one device, the groups can be processed without collecting them first.

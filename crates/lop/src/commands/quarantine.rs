@@ -75,7 +75,7 @@ fn list(args: &QuarantineDirArgs, settings: &Settings) -> Result<Exit, CommandEr
     if printed {
         let files = files.iter().map(QuarantinedFile::file_count).sum();
         let files = counted(files, "file", "files");
-        settings.summarize(format!("{files} in quarantine, {}", size(bytes)).as_bytes());
+        settings.summarize(format!("{files} in quarantine, {} on disk", size(bytes)).as_bytes());
     }
     Ok(conclusion::with_unreadable(Exit::Done, unreadable.get(), settings))
 }

@@ -154,7 +154,8 @@ impl Status<'_> {
         }
         if quarantined > 0 {
             let files = counted(quarantined, "file", "files");
-            let text = format!("{files}, {} (lop quarantine list)", size(quarantined_bytes));
+            let text =
+                format!("{files}, {} on disk (lop quarantine list)", size(quarantined_bytes));
             line("Quarantine", text.as_bytes())?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::quantity::{count, counted, duration, size};
 /// The figures of a scan.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Summary {
-    /// Number of scanned files.
+    /// Number of scanned files. A file with several names counts once.
     pub(crate) files: u64,
     /// Total size of the scanned files.
     pub(crate) bytes: u64,
@@ -46,16 +46,17 @@ impl Summary {
     pub(crate) fn new(tree: &Tree, found: &dupes::Found, time: Duration) -> Summary {
         let walked = (0u32..).zip(tree.files());
         let walked = walked.filter(|&(id, _)| !tree.is_remembered(walk::FileId(id)));
-        let (files, bytes) = walked.fold((0, 0u64), |(files, bytes), (_, file)| {
-            (files + 1, bytes.saturating_add(file.size))
+        let (names, named_bytes) = walked.fold((0, 0u64), |(names, bytes), (_, file)| {
+            (names + 1, bytes.saturating_add(file.size))
         });
+        let further = tree.further_names();
         let reasons = reasons(&tree.skipped);
         let groups = &found.groups;
         let is_damaged = |problem: &&walk::Problem| matches!(problem.reason, walk::Reason::Damaged);
         let damaged = found.problems.iter().filter(is_damaged).count() as u64;
         Summary {
-            files,
-            bytes,
+            files: names - further.count,
+            bytes: named_bytes.saturating_sub(further.bytes),
             groups: groups.len() as u64,
             redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
             reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),

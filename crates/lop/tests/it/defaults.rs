@@ -116,8 +116,8 @@ fn deleting_many_files_needs_the_agreement_of_the_user() {
     };
     // A saved plan has the sizes of files, but not their disk space.
     for (args, size) in [
-        (&["--by", "delete", "--apply", "d"][..], "3.9 MiB"),
-        (&["--plan", &plan, "--apply"], "4.9 KiB"),
+        (&["--by", "delete", "--apply", "d"][..], "3.9 MiB to free"),
+        (&["--plan", &plan, "--apply"], "total size 4.9 KiB"),
     ] {
         let shown = talk(args, &[("Delete them? [y/N] ", "n\n")], 4);
         let requested = format!("1,001 files would be deleted ({size})");

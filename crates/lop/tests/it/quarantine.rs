@@ -1,13 +1,13 @@
-//! `lop quarantine --dir`: a quarantine records the original paths of its files, independently of
-//! the catalog.
+//! The disk space of files in quarantine, and `lop quarantine --dir`: a quarantine records the
+//! original paths of its files, independently of the catalog.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
 use testkit::{
-    Compare, FileSystem, Mount, NOBODY, Snapshot, TempTree, TreeBuilder, assert_same, is_root,
-    skipped,
+    Compare, FileSystem, Mount, NOBODY, Snapshot, TempTree, TreeBuilder, assert_same, disk_space,
+    is_root, skipped,
 };
 
 use crate::lop::{Lop, document};
@@ -62,10 +62,23 @@ impl Orphaned {
 }
 
 #[test]
+fn a_plan_predicts_the_disk_space_that_emptying_the_quarantine_frees() {
+    let lop = Lop::with(&TreeBuilder::new().seeded("a", 1, 5000).seeded("b", 1, 5000));
+    lop.remember(["."]);
+    let plan = lop.json(["dedupe", "--by", "quarantine", "--all"]);
+    let planned = &plan["summary"]["quarantined_bytes"];
+    assert_eq!(planned, &disk_space(lop.path("b")));
+    assert_eq!(plan["summary"]["reclaimable_bytes"], 0);
+    lop.run(["dedupe", "--by", "quarantine", "--all", "--apply"]).success();
+    let purged = lop.json(["quarantine", "purge", "--older-than", "0s"]);
+    assert_eq!(&purged["summary"]["freed_bytes"], planned);
+}
+
+#[test]
 fn every_file_can_be_restored_without_the_catalog() {
     let Some(disk) = Orphaned::new() else { return };
     let nothing = disk.lop.run(["quarantine", "list"]);
-    assert_eq!(nothing.success().stderr_str(), "0 files in quarantine, 0 B\n");
+    assert_eq!(nothing.success().stderr_str(), "0 files in quarantine, 0 B on disk\n");
     // --dir accepts the quarantine itself or the directory that contains the quarantine.
     for dir in [disk.store(), disk.mount.path().to_path_buf()] {
         let listed = disk.run(&["list"], &dir);

@@ -106,6 +106,37 @@ fn every_directory_is_in_the_document() {
 }
 
 #[test]
+fn all_commands_count_a_file_with_several_names_once() {
+    let tree = TreeBuilder::new()
+        .hard_links(vec![1; 5000], &["t/a/1", "t/a/2", "t/b/3"])
+        .hard_links(vec![2; 3000], &["t/b/4", "u/5"])
+        .file("t/one name", "x");
+    let lop = Lop::with(&tree);
+    let scan = lop.json(["scan", "t", "u"]);
+    let status = lop.json(["status"]);
+    let space = lop.json(["space"])["dirs"][0].clone();
+    let counts = |value: &serde_json::Value| {
+        ["files", "bytes"].map(|key| value[key].as_u64().expect("a number"))
+    };
+    assert_eq!(counts(&scan["summary"]), [3, 8001]);
+    assert_eq!(counts(&status["remembered"]), [3, 8001]);
+    assert_eq!(counts(&space), [3, 8001]);
+    // The second file has a name outside of each of the two roots.
+    let of_root = |root: &str| {
+        let path = lop.path(root);
+        let shown = |rows: &serde_json::Value| {
+            let rows = rows.as_array().expect("a list");
+            let row = rows.iter().find(|row| row["path"].as_str() == path.to_str());
+            counts(row.expect("is listed"))
+        };
+        let space = lop.json(["space", root]);
+        assert_eq!(shown(&status["roots"]), counts(&space["dirs"][0]), "{root}");
+        counts(&space["dirs"][0])
+    };
+    assert_eq!((of_root("t"), of_root("u")), ([2, 5001], [0, 0]));
+}
+
+#[test]
 fn a_directory_that_is_not_in_the_catalog_is_reported() {
     let lop = scanned();
     lop.add(&TreeBuilder::new().file("other/x", "x"));

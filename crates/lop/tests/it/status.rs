@@ -114,7 +114,10 @@ fn runs_that_can_be_undone_and_quarantine_are_counted() {
     let output = lop.run(["status"]);
     let text = output.success().stdout_str();
     assert!(text.contains("\nRuns        1, 1 can be undone (lop history, lop undo)\n"), "{text}");
-    assert!(text.contains("\nQuarantine  1 file, 4.0 KiB (lop quarantine list)\n"), "{text}");
+    assert!(
+        text.contains("\nQuarantine  1 file, 4.0 KiB on disk (lop quarantine list)\n"),
+        "{text}"
+    );
     lop.run(["undo"]).success();
     assert_eq!(figures(&lop.json(["status"])), [1, 0, 0, 0].map(Some));
 }

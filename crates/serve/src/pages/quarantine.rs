@@ -83,7 +83,7 @@ fn content(app: &App) -> Result<Markup, PageError> {
             }
         } @else {
             p {
-                b { (files(all.files)) } " in quarantine, " b { (size(all.bytes)) } ". "
+                b { (files(all.files)) } " in quarantine, " b { (size(all.bytes)) } " on disk. "
                 "They are in hidden folders on their own disks, and take up space until they are removed."
             }
             (actions(app, all))
@@ -108,7 +108,7 @@ fn actions(app: &App, all: Sum) -> Markup {
         } @else {
             dialog #restore-dialog data-post="/api/restore" data-body="{}" aria-labelledby="restore-title" {
                 h2 #restore-title { "Restore all files in quarantine?" }
-                p { (files(all.files)) ", " (size(all.bytes)) ", are moved back to where they were. Nothing is overwritten: if another file has the name now, it stays." }
+                p { (files(all.files)) ", " (size(all.bytes)) " on disk, are moved back to where they were. Nothing is overwritten: if another file has the name now, it stays." }
                 form method="dialog" { .bar.end {
                     button value="cancel" autofocus { "Cancel" }
                     button.primary value="ok" { "Restore" }
@@ -136,7 +136,7 @@ fn run_table(runs: &BTreeMap<u64, Sum>) -> Markup {
                     th scope="col" { "Run" }
                     th scope="col" { "Since" }
                     th.num scope="col" { "Files" }
-                    th.num scope="col" { "Size" }
+                    th.num scope="col" { "On disk" }
                 } }
                 tbody {
                     @for (run, sum) in runs.iter().rev() {
@@ -206,7 +206,7 @@ async fn preview(
     let sum = sum.await?;
     Ok(html! {
         @if sum.files == 0 { p { "No file is that old. Nothing would be removed." } }
-        @else { p { b { (files(sum.files)) } ", " (size(sum.bytes)) ", in quarantine for more than " (counted(days, "day", "days")) "." } }
+        @else { p { b { (files(sum.files)) } ", " (size(sum.bytes)) " on disk, in quarantine for more than " (counted(days, "day", "days")) "." } }
     })
 }
 

@@ -32,7 +32,7 @@ fn server_with_plan(lines: &[String], allow_actions: bool) -> TestServer {
     server.put("plan", lines.concat());
     server.put(
         "stdout",
-        r#"{"summary":{"groups":1,"files":2,"reclaimable_bytes":0,"stale_files":3}}"#,
+        r#"{"summary":{"groups":1,"files":2,"reclaimable_bytes":0,"quarantined_bytes":8192,"stale_files":3}}"#,
     );
     let job = server.run("/api/plan", r#"{"action":"quarantine"}"#);
     assert_eq!((job.id.0, job.exit_code), (1, Some(0)));
@@ -120,8 +120,13 @@ fn a_plan_is_shown_filtered_and_applied_once() {
     let lines = [line("/b/One", "/a/one", "oldest"), line("/b/two", "/a/two", "chosen")];
     let server = server_with_plan(&lines, true);
     let page = server.page("/plan");
-    for part in ["Move 2 files to quarantine", "3 files changed or gone since the scan", "<dialog"]
-    {
+    for part in [
+        "Move 2 files to quarantine",
+        "3 files changed or gone since the scan",
+        "<b class=\"big\">8.0 KiB</b>would be freed when you empty the quarantine",
+        "2 files with a total size of 10 B",
+        "<dialog",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     let all = server.page("/plan/1/lines?from=0&count=50");

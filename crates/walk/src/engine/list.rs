@@ -136,17 +136,22 @@ impl FileList {
     ) {
         let folders = std::mem::take(&mut self.folders);
         let mut repeats = RepeatedNames::new(&folders);
+        let mut dropped = HashSet::new();
         for folder in folders {
             let Folder { given, absolute, devices } = folder;
             let walked = dir_key(&absolute).and_then(|key| listed.get(&key).copied());
             for (_, (device, mut files)) in devices {
-                let seen = files.len();
+                let all: Vec<u32> = files.iter().map(|f| f.name).collect();
                 repeats.drop_from(&absolute, &mut files, &stores[0].names);
                 if let Some(dir) = walked {
                     let found = names_in(dir, device, &table.read(), stores);
                     files.retain(|f| !found.contains(cstr_at(&stores[0].names, f.name)));
                 }
-                tree.skipped.seen_before += (seen - files.len()) as u64;
+                tree.skipped.seen_before += (all.len() - files.len()) as u64;
+                if all.len() > files.len() {
+                    let kept: HashSet<u32> = files.iter().map(|f| f.name).collect();
+                    dropped.extend(all.into_iter().filter(|name| !kept.contains(name)));
+                }
                 if files.is_empty() {
                     continue;
                 }
@@ -162,6 +167,9 @@ impl FileList {
                 let (given, absolute) = (given.clone(), absolute.clone());
                 tree.roots.push(Root { given, absolute, dir, whole: false });
             }
+        }
+        if let Some(store) = stores.first_mut().filter(|_| !dropped.is_empty()) {
+            store.linked.forget(&dropped);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Merges the results of all workers into one tree.
 
 use crate::tree::Tree;
+use crate::tree::hard_links::LinkedNames;
 use crate::tree::records::to_u32;
 use crate::tree::store::Store;
 use crate::tree::table::Directories;
@@ -8,6 +9,7 @@ use crate::tree::table::Directories;
 /// Concatenates the stores of the workers and adds the directories.
 pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>) -> Tree {
     let mut bases = Vec::with_capacity(stores.len());
+    let mut linked = LinkedNames::default();
     let mut stores = stores;
     for store in &mut stores {
         bases.push(to_u32(tree.files.len()));
@@ -22,6 +24,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
             tree.notes.append(&mut store.notes);
         }
         tree.names.push(std::mem::take(&mut store.names));
+        linked.append(&mut store.linked);
         store.allocations.sort();
         tree.allocations.push(std::mem::take(&mut store.allocations));
         tree.problems.append(&mut store.problems);
@@ -32,6 +35,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     for dir in &mut dirs.records {
         dir.first += bases.get(dir.shard as usize).copied().unwrap_or(0);
     }
+    tree.further_names = linked.count_further();
     tree.dirs = dirs.records;
     tree.dir_names = dirs.names;
     tree.devices = dirs.devices;

@@ -2,6 +2,7 @@
 
 pub(crate) mod allocated;
 pub(crate) mod assemble;
+pub(crate) mod hard_links;
 pub(crate) mod records;
 mod remembered;
 pub(crate) mod skipped_names;
@@ -13,6 +14,7 @@ use std::ffi::CStr;
 use fsops::{FileKey, Stat};
 
 use crate::tree::allocated::Allocations;
+use crate::tree::hard_links::FurtherNames;
 use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Remembered, Root, Skipped, cstr_at,
 };
@@ -27,6 +29,7 @@ pub struct Tree {
     pub(crate) names: Vec<Vec<u8>>,
     /// The disk space of files, for each block of names.
     pub(crate) allocations: Vec<Allocations>,
+    pub(crate) further_names: FurtherNames,
     pub(crate) devices: Vec<Device>,
     pub(crate) roots: Vec<Root>,
     /// The visitor's notes, indexed by file number. A value of 0 means that the file has no note.

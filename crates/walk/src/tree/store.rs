@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use fsops::{Kind, Stat};
 
 use crate::tree::allocated::Allocations;
+use crate::tree::hard_links::LinkedNames;
 use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
 use crate::tree::skipped_names::SkippedNames;
 
@@ -23,6 +24,7 @@ pub(crate) struct Store {
     pub(crate) files: Vec<FileRecord>,
     pub(crate) names: Vec<u8>,
     pub(crate) allocations: Allocations,
+    pub(crate) linked: LinkedNames,
     /// The visitor's notes, by index in `files`. Files beyond the end of the vector have no note.
     pub(crate) notes: Vec<u64>,
     pub(crate) skipped: Skipped,
@@ -51,6 +53,7 @@ impl Store {
             files: Vec::new(),
             names: Vec::new(),
             allocations: Allocations::default(),
+            linked: LinkedNames::default(),
             notes: Vec::new(),
             skipped: Skipped::default(),
             problems: Vec::new(),
@@ -77,9 +80,11 @@ impl Store {
         Some(at)
     }
 
-    /// Returns the record of a file with a stored name, and notes its disk space.
+    /// Returns the record of a file with a stored name, and notes its disk space and whether it has
+    /// further names.
     pub(crate) fn record(&mut self, stat: &Stat, dir: DirId, name: u32) -> FileRecord {
         self.allocations.note(name, stat.size, stat.allocated);
+        self.linked.note(name, stat);
         FileRecord {
             size: stat.size,
             inode: stat.inode,

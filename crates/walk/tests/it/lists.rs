@@ -38,6 +38,20 @@ fn listed_files_are_found_and_other_entries_skipped() {
 }
 
 #[test]
+fn further_names_of_a_file_are_counted_without_files_that_are_listed_twice() {
+    let tree =
+        TreeBuilder::new().hard_links("123", &["a", "d/b", "d/c"]).file("x", "1").make_temp();
+    let further = |names: &[&str]| {
+        let walk::FurtherNames { count, bytes } =
+            listed(&tree, names, &Filter::default()).further_names();
+        (count, bytes)
+    };
+    assert_eq!(further(&["a", "x"]), (0, 0));
+    assert_eq!(further(&["a", "d/b", "d/c", "x"]), (2, 6));
+    assert_eq!(further(&["a", "a", "d/b", "d/../d/b"]), (1, 3));
+}
+
+#[test]
 fn the_order_of_the_list_does_not_matter() {
     let tree = TreeBuilder::new().file("a", "1").file("d/b", "22").file("d/c", "333").make_temp();
     let names = ["a", "d/b", "d/c", "d/../a", "d/../d/b"];

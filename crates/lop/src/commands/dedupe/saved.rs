@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{problems, stdout};
 use crate::paths::resolve_all;
+use crate::quantity::size;
 use crate::settings::{Resources, Settings};
 
 /// Saves plans to a file.
@@ -114,7 +115,8 @@ pub(super) fn run_saved(
     }
     let others = || saved.groups.iter().flat_map(|saved| &saved.group.others);
     let bytes = others().fold(0u64, |sum, other| sum.saturating_add(other.version.size));
-    confirm_deletion(saved.kind, others().count() as u64, bytes, args.yes, settings)?;
+    let amount = format!("total size {}", size(bytes));
+    confirm_deletion(saved.kind, others().count() as u64, &amount, args.yes, settings)?;
     let amount = saved.groups.iter().map(|one| one.group.amount(saved.kind)).sum();
     let resources = Resources::automatic();
     let batches = by_disk(saved.groups.into_iter().map(|saved| saved.group), &resources);

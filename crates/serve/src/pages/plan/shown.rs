@@ -66,7 +66,7 @@ fn what(action: Action, number: u32) -> String {
 }
 
 fn cards(job: &Job, action: Action, lines: &PlanLines) -> Markup {
-    let freed = job.summary("reclaimable_bytes").unwrap_or(0);
+    let disk_space = |key| size(job.summary(key).unwrap_or(0));
     html! {
         .cards {
             .card { b.big { (count(lines.len().into())) } (if lines.len() == 1 { "file" } else { "files" }) " to act on" }
@@ -74,9 +74,9 @@ fn cards(job: &Job, action: Action, lines: &PlanLines) -> Markup {
                 .card { b.big { (count(groups)) } (if groups == 1 { "group" } else { "groups" }) ", each keeps at least one file" }
             }
             @if action == Action::Quarantine {
-                .card { b.big { (size(lines.bytes())) } "in these files; freed when you empty the quarantine" }
+                .card { b.big { (disk_space("quarantined_bytes")) } "would be freed when you empty the quarantine" }
             } @else {
-                .card { b.big { (size(freed)) } "would be freed" }
+                .card { b.big { (disk_space("reclaimable_bytes")) } "would be freed" }
             }
         }
     }
@@ -144,7 +144,7 @@ fn dialog(job: &Job, action: Action, lines: &PlanLines) -> Markup {
     html! {
         dialog #apply-dialog data-post="/api/apply" data-body=(body) aria-labelledby="apply-title" {
             h2 #apply-title { (what(action, lines.len())) "?" }
-            p { (counted(lines.len().into(), "file", "files")) ", " (size(lines.bytes())) " in total. " @if let Some(text) = text { (text) } }
+            p { (counted(lines.len().into(), "file", "files")) " with a total size of " (size(lines.bytes())) ". " @if let Some(text) = text { (text) } }
             p { "Each file is compared byte by byte with the file that stays, right before anything is done. A file that changed is left alone." }
             form method="dialog" {
                 @if asks {
