@@ -154,10 +154,9 @@ fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
     })
 }
 
-/// Returns the answer to a request for a listing if the catalog cannot be read.
+/// Returns the answer to a request for a listing if the catalog cannot be used.
 pub(super) fn without_catalog(app: &App) -> Option<Value> {
-    let error = app.catalog_problem()?;
-    let shown = no_catalog(&error, !app.catalog_path().exists()).into_string();
+    let shown = no_catalog(app)?.into_string();
     Some(json!({ "view": 0, "revision": 0, "count": 0, "totals": "", "said": "", "empty": shown }))
 }
 

@@ -197,16 +197,18 @@ pub(super) fn empty(review: &Review, is_filtered: bool) -> Markup {
     }
 }
 
-/// Returns what a page shows if the catalog cannot be loaded.
-pub(super) fn no_catalog(error: &PageError, is_missing: bool) -> Markup {
+/// Returns what a page shows if the catalog cannot be used, or `None` if it can.
+pub(super) fn no_catalog(app: &App) -> Option<Markup> {
+    let error = app.catalog_problem()?;
+    let is_missing = !app.catalog_path().exists();
     let title =
         if is_missing { "Nothing has been scanned yet" } else { "The catalog cannot be used" };
-    html! {
+    Some(html! {
         h2 { (title) }
         @if is_missing { p { "Choose the folders in which lop looks for duplicates." } }
-        @else { p { (name(error.text().as_bytes())) ". " (error.advice()) } }
+        @else { (error.markup()) }
         a.button.primary href="/" { "Start a scan" }
-    }
+    })
 }
 
 /// The rows at the top of a list, and the totals of all rows.

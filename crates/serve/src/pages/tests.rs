@@ -46,9 +46,22 @@ fn without_a_catalog_the_start_page_offers_a_scan() {
     assert!(
         page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\"")
     );
-    assert!(server.page("/plan").contains("Nothing has been scanned yet"));
+    for path in ["/groups/view", "/same-folders/view", "/folders", "/space", "/plan"] {
+        assert!(server.page(path).contains("Nothing has been scanned yet"), "{path}");
+    }
     assert!(server.page("/runs").contains("No run yet"));
     assert!(server.page("/quarantine").contains("The quarantine is empty"));
+}
+
+#[test]
+fn a_catalog_that_cannot_be_used_is_explained_on_every_page() {
+    let server = TestServer::new(false);
+    std::fs::create_dir(server.path("catalog.db")).expect("created");
+    for path in ["/", "/groups/view", "/same-folders/view", "/folders", "/space", "/plan"] {
+        let page = server.page(path);
+        assert!(page.contains("The catalog cannot be used"), "{path}: {page}");
+        assert!(page.contains("catalog.db"), "{path}: {page}");
+    }
 }
 
 #[test]
