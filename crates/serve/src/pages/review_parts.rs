@@ -4,7 +4,7 @@
 
 use catalog::{Choice, Decision, Scope};
 use maud::{Markup, html};
-use review::{Fate, Review, Settlement, Status, Totals, Void};
+use review::{Fate, Review, Settlement, Status, Totals, Void, folders_below};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -165,17 +165,32 @@ pub(super) fn choice(decision: &Decision) -> Markup {
                 @if at > 0 { ", " } code { (name(rule.as_bytes())) }
             }
         },
-        Choice::Folder(paths) => html! { "keep the files in " (shortened(paths)) },
+        Choice::Folder(kept) => html! {
+            @let outside = outside(&decision.scope, kept);
+            "keep the files in " (shortened(kept))
+            @if !outside.is_empty() { ", outside " (shortened(&outside)) }
+        },
         Choice::Files { keep, .. } => html! { "keep " (shortened(keep)) },
     }
 }
 
+/// Returns the folders of a set that are below the kept ones but are not kept themselves.
+fn outside<'d>(scope: &'d Scope, kept: &[Vec<u8>]) -> Vec<&'d [u8]> {
+    let Scope::Folders(all) = scope else { return Vec::new() };
+    let others = || all.iter().filter(|path| !kept.contains(path)).map(Vec::as_slice);
+    let mut outside: Vec<&[u8]> =
+        kept.iter().flat_map(|kept| folders_below(kept, others())).collect();
+    outside.sort_unstable();
+    outside.dedup();
+    outside
+}
+
 /// Returns the first paths of a list.
-fn shortened(paths: &[Vec<u8>]) -> Markup {
+pub(super) fn shortened(paths: &[impl AsRef<[u8]>]) -> Markup {
     const SHOWN: usize = 3;
     html! {
         @for (at, path) in paths.iter().take(SHOWN).enumerate() {
-            @if at > 0 { ", " } (name(path))
+            @if at > 0 { ", " } (name(path.as_ref()))
         }
         @if paths.len() > SHOWN { " and " (count((paths.len() - SHOWN) as u64)) " more" }
     }

@@ -170,3 +170,6 @@ async fn detail(
     })
     .await
 }
+
+#[cfg(test)]
+mod tests;
