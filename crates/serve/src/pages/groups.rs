@@ -38,7 +38,7 @@ const TERMS: [(&str, &str); 9] = [
     ("size:>10M", "the size; also size:<=4k and size:1M..2G"),
     ("age:>1y", "the time since the last change; units h, d, w, m (months), y"),
     ("copies:>2", "the number of copies"),
-    ("is:undecided", "undecided, decided or left"),
+    ("is:undecided", "undecided, decided or left (left alone)"),
 ];
 
 pub(super) fn routes() -> Router<Arc<App>> {

@@ -61,7 +61,7 @@ pub(super) fn totals_line(totals: &Totals) -> Markup {
         (duplicates(totals.groups, totals.redundant_files, totals.reclaimable))
         span {
             (count(totals.undecided)) " undecided, " (count(totals.decided)) " decided, "
-            (count(totals.left)) " left"
+            (count(totals.left)) " left alone"
         }
         span.freed {
             "Removing " b { (files(totals.removes)) } " frees " b { (size(totals.frees)) }
@@ -95,7 +95,7 @@ fn said(totals: &Totals) -> String {
 pub(super) fn state(review: &Review, at: u32) -> Markup {
     match review.settled().status(at) {
         Status::Undecided => html! { span.state.undecided { "undecided" } },
-        Status::Left => html! { span.state.left { "left" } },
+        Status::Left => html! { span.state.left { "left alone" } },
         Status::Void => {
             let settlement = review.settlement(at);
             let is_new = matches!(settlement, Settlement::Void { reason: Void::Unseen, .. });
@@ -127,7 +127,7 @@ pub(super) fn outcome(settlement: &Settlement) -> Markup {
     match settlement {
         Settlement::Undecided => html! { b { "Undecided." } " All files stay." },
         Settlement::Left { .. } => {
-            html! { b { "Left." } " All files stay, and later plans skip them." }
+            html! { b { "Left alone." } " All files stay, and later plans skip them." }
         }
         Settlement::Void { reason, .. } => html! {
             b.warn { "Cannot be settled: " } (name(reason.to_string().as_bytes())) ". All files stay."
@@ -159,7 +159,7 @@ pub(super) fn scope(decision: &Decision) -> Markup {
 /// Returns what a decision says.
 pub(super) fn choice(decision: &Decision) -> Markup {
     match &decision.choice {
-        Choice::Leave => html! { "leave all files" },
+        Choice::Leave => html! { "leave all files alone" },
         Choice::Rules(rules) => html! {
             "keep by " @for (at, rule) in rules.iter().enumerate() {
                 @if at > 0 { ", " } code { (name(rule.as_bytes())) }

@@ -147,7 +147,7 @@ fn state(review: &Review, set: u32) -> Markup {
     let totals = Totals::of(review.index(), review.settled(), groups);
     html! {
         @if totals.undecided == totals.groups { span.state.undecided { "undecided" } }
-        @else if totals.left == totals.groups { span.state.left { "left" } }
+        @else if totals.left == totals.groups { span.state.left { "left alone" } }
         @else if totals.undecided > 0 {
             span.state { (count(totals.groups - totals.undecided)) " of " (count(totals.groups)) }
         }

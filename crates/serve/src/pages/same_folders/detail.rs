@@ -41,7 +41,7 @@ pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
             }
             div.bar {
                 button type="button" data-act="rules" { "Decide by rules…" }
-                button type="button" data-act="leave" aria-keyshortcuts="x" { "Leave these" kbd { "x" } }
+                button type="button" data-act="leave" aria-keyshortcuts="x" { "Leave these alone" kbd { "x" } }
                 @if let Some(decision) = decision {
                     button type="button" data-act="withdraw" data-decision=(decision.id) { "Withdraw decision" }
                 }
