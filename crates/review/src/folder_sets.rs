@@ -6,7 +6,7 @@
 //! are in one directory, this directory is the only folder.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use walk::DirId;
 
@@ -172,6 +172,43 @@ impl FolderSets {
         of_member.collect()
     }
 
+    /// Returns the path that the files of all groups have in common below the folders of a set, such as
+    /// `Photos` for copies below `/data/Photos` and `/backup/Photos`. The path is empty if files of one group
+    /// are directly in the folders, or if groups have nothing in common. `index` must be the index that the
+    /// sets were made of.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `set` is not less than [`FolderSets::len`].
+    pub fn common_end(&self, index: &Index, set: u32) -> Vec<u8> {
+        let (tree, dirs) = (index.tree(), &index.dirs);
+        let (mut common, mut seen): (Option<Vec<u32>>, _) = (None, HashSet::new());
+        for &at in self.groups_of(set) {
+            let Some(record) = index.records(at).next() else { continue };
+            let dir = dirs.number(record.dir);
+            let folder = folders(index, at).get(dir);
+            if !seen.insert((dir, folder)) {
+                continue;
+            }
+            let up = std::iter::successors(Some(dir), |&dir| dirs.parent(tree, dir));
+            let mut end: Vec<u32> = up.take_while(|&dir| dir != folder).collect();
+            end.reverse();
+            let is_same = |(a, b): &(&u32, &u32)| dirs.name(**a) == dirs.name(**b);
+            let length = match &common {
+                Some(before) => before.iter().zip(&end).take_while(is_same).count(),
+                None => end.len(),
+            };
+            end.truncate(length);
+            if end.is_empty() {
+                return Vec::new();
+            }
+            common = Some(end);
+        }
+        let common = common.unwrap_or_default();
+        let names: Vec<&[u8]> = common.iter().map(|&dir| dirs.name_bytes(tree, dir)).collect();
+        names.join(&b'/')
+    }
+
     /// Returns the set of a group.
     ///
     /// # Panics
@@ -192,6 +229,16 @@ impl FolderSets {
         });
         found.ok().map(|found| self.by_folders[found])
     }
+}
+
+/// Returns those of `paths` that are below a folder. If a decision keeps the files in the folder, it means those
+/// that are not in other folders of the set below it.
+pub fn folders_below<'p>(
+    folder: &[u8],
+    paths: impl IntoIterator<Item = &'p [u8]>,
+) -> impl Iterator<Item = &'p [u8]> {
+    let start = [folder.strip_suffix(b"/").unwrap_or(folder), b"/"].concat();
+    paths.into_iter().filter(move |path| path.len() > start.len() && path.starts_with(&start))
 }
 
 impl Row {

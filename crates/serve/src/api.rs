@@ -8,27 +8,11 @@ use serde_json::Value;
 use crate::error::PageError;
 
 /// The answer to a script.
-pub(crate) type Answer = Result<Json<Value>, ApiError>;
-
-/// A [`PageError`] that is sent as JSON.
-#[derive(Debug)]
-pub(crate) struct ApiError(PageError);
-
-impl From<PageError> for ApiError {
-    fn from(error: PageError) -> ApiError {
-        ApiError(error)
-    }
-}
-
-impl IntoResponse for ApiError {
-    fn into_response(self) -> Response {
-        self.0.into_json()
-    }
-}
+pub(crate) type Answer = Result<Json<Value>, PageError>;
 
 /// Returns a JSON answer, or the error as JSON.
 pub(crate) fn answer(result: Result<Value, PageError>) -> Response {
-    result.map_or_else(PageError::into_json, |value| Json(value).into_response())
+    result.map(Json).into_response()
 }
 
 /// Reads the body of a request.

@@ -4,11 +4,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use maud::{Markup, html};
+use serde_json::json;
 
-use crate::layout::bare_page;
+use crate::layout::name;
 
 /// The reason why the server cannot start or had to end.
 #[derive(Debug, thiserror::Error)]
@@ -47,7 +49,10 @@ pub enum Error {
 }
 
 /// The reason why a request failed, as the user reads it.
-#[derive(Debug)]
+///
+/// As a response, it is a JSON object with `error`, `advice` and `link`. For a browser that loads a page,
+/// [`crate::error_page`] puts a page in its place.
+#[derive(Clone, Debug)]
 pub(crate) struct PageError {
     status: StatusCode,
     text: String,
@@ -57,7 +62,12 @@ pub(crate) struct PageError {
 }
 
 impl PageError {
-    fn new(status: StatusCode, text: impl Into<String>, advice: &'static str) -> PageError {
+    /// Returns an error with any status. `text` says what happened, without a full stop.
+    pub(crate) fn new(
+        status: StatusCode,
+        text: impl Into<String>,
+        advice: &'static str,
+    ) -> PageError {
         PageError { status, text: text.into(), advice, link: "" }
     }
 
@@ -122,16 +132,25 @@ impl PageError {
     /// Returns the reason and the advice, for a page that shows more than the error.
     pub(crate) fn markup(&self) -> Markup {
         html! {
-            p { (self.text) }
+            p { (name(self.text.as_bytes())) "." }
             @if !self.advice.is_empty() { p { (self.advice) } }
         }
     }
 
-    /// Returns the response for a script: a JSON object with `error`, `advice` and `link`.
-    pub(crate) fn into_json(self) -> Response {
-        let body =
-            serde_json::json!({ "error": self.text, "advice": self.advice, "link": self.link });
-        (self.status, axum::Json(body)).into_response()
+    /// Returns the HTTP status of the response.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Returns the title of the error page.
+    pub(crate) fn title(&self) -> &'static str {
+        match self.status {
+            StatusCode::NOT_FOUND => "Not found",
+            StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => "Not allowed",
+            StatusCode::CONFLICT | StatusCode::SERVICE_UNAVAILABLE => "Not possible now",
+            status if status.is_client_error() => "Invalid request",
+            _ => "Something went wrong",
+        }
     }
 }
 
@@ -148,15 +167,9 @@ impl From<catalog::Error> for PageError {
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let title = self.status.canonical_reason().unwrap_or("Error");
-        let page = bare_page(
-            title,
-            &html! {
-                h1 { (title) }
-                (self.text())
-                p { a href="/" { "Start page" } }
-            },
-        );
-        (self.status, page).into_response()
+        let body = json!({ "error": self.text, "advice": self.advice, "link": self.link });
+        let mut response = (self.status, Json(body)).into_response();
+        response.extensions_mut().insert(self);
+        response
     }
 }

@@ -18,12 +18,13 @@ const PAGES: [(&str, &str); 8] = [
     ("Quarantine", "/quarantine"),
 ];
 
-/// Returns a page with navigation. `path` is the path of the page in [`PAGES`].
+/// Returns a page with navigation. `path` is the path of the page in [`PAGES`]; empty for a page that is
+/// not in the navigation.
 pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title, Some(app.csrf())))
+            (head(title, app.csrf()))
             body {
                 a.skip href="#main" { "Skip to the content" }
                 header {

@@ -7,7 +7,6 @@
 mod host;
 mod token;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,11 +18,11 @@ use axum::http::header::{
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use maud::html;
 
 pub(crate) use self::host::Hosts;
 pub(crate) use self::token::Secret;
-use crate::layout::bare_page;
+use crate::error::PageError;
+use crate::error_page::{bare_page, wants_page};
 
 /// The header with the secret that only pages of this server know.
 pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-lop-csrf");
@@ -117,8 +116,10 @@ impl Gate {
             Some(_) => return Err(Refused::WrongToken),
             None => {}
         }
-        if !self.has_cookie(headers) {
-            return Err(Refused::NoToken);
+        match self.cookie(headers) {
+            Some(true) => {}
+            Some(false) => return Err(Refused::OldCookie),
+            None => return Err(Refused::NoToken),
         }
         if one(headers, &SEC_FETCH).is_some_and(|from| !matches!(from, "same-origin" | "none")) {
             return Err(Refused::Origin);
@@ -150,13 +151,14 @@ impl Gate {
         if is_json { Ok(()) } else { Err(Refused::ContentType) }
     }
 
-    fn has_cookie(&self, headers: &HeaderMap) -> bool {
+    /// Returns whether the cookie of this server is right, or `None` if there is no such cookie.
+    fn cookie(&self, headers: &HeaderMap) -> Option<bool> {
         let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| {
+        let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| {
             let (name, value) = pair.trim().split_once('=')?;
             (name == self.cookie).then_some(value)
         });
-        pairs.any(|value| self.session.is(value))
+        pairs.map(|value| self.session.is(value)).reduce(|any, is_right| any || is_right)
     }
 
     fn redirect(&self, to: &str) -> Response {
@@ -177,6 +179,8 @@ enum Refused {
     Redirect(String),
     WrongToken,
     NoToken,
+    /// The cookie is that of an earlier start of the server.
+    OldCookie,
     /// The request comes from a page of another server.
     Origin,
     Csrf,
@@ -187,8 +191,11 @@ enum Refused {
 /// Passes a request on if the gate admits it. Adds the security headers to every response.
 pub(crate) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
     let mut response = match gate.admits(&request) {
-        Ok(()) => handle(request, next).await,
-        Err(refused) => refuse(&gate, refused).await,
+        Ok(()) => next.run(request).await,
+        Err(refused) => {
+            let wants_page = wants_page(&request);
+            refuse(&gate, refused, wants_page).await
+        }
     };
     let headers = response.headers_mut();
     for (name, value) in HEADERS {
@@ -200,66 +207,60 @@ pub(crate) async fn pass(State(gate): State<Arc<Gate>>, request: Request, next: 
     response
 }
 
-/// Runs the handler as a task of its own, so that a panic in it ends only this request.
-async fn handle(request: Request, next: Next) -> Response {
-    let handled = tokio::spawn(async { Ok::<_, Infallible>(next.run(request).await) }).await;
-    match handled {
-        Ok(Ok(response)) => response,
-        Err(_panicked) => message(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            "Something went wrong on this page",
-            "The server is still running, and no file was changed by this request. Reload the page to try again.",
-        ),
-    }
-}
-
-async fn refuse(gate: &Gate, refused: Refused) -> Response {
-    match refused {
-        Refused::Redirect(to) => gate.redirect(&to),
-        Refused::Host => message(
+/// Answers a request that does not reach its handler. The answer contains nothing about the catalog, because
+/// anyone in the network can read it.
+async fn refuse(gate: &Gate, refused: Refused, wants_page: bool) -> Response {
+    let (status, text, advice) = match refused {
+        Refused::Redirect(to) => return gate.redirect(&to),
+        Refused::Host => (
             StatusCode::MISDIRECTED_REQUEST,
             "This host name is not allowed",
             "Open the address that lop serve printed. To use another name, start lop with --allow-host NAME.",
         ),
         Refused::WrongToken => {
             tokio::time::sleep(WRONG_TOKEN_DELAY).await;
-            message(
+            (
                 StatusCode::FORBIDDEN,
                 "Wrong token",
                 "Open the address that lop serve printed when it started. Each start has a new token.",
             )
         }
-        Refused::NoToken => message(
+        Refused::NoToken => (
             StatusCode::UNAUTHORIZED,
             "This page needs a token",
             "Open the address that lop serve printed, including everything after ?token=.",
         ),
-        Refused::Origin => message(
+        Refused::OldCookie => (
+            StatusCode::UNAUTHORIZED,
+            "lop serve was started again",
+            "Open the address that it printed.",
+        ),
+        Refused::Origin => (
             StatusCode::FORBIDDEN,
             "This request came from another site",
             "Open the page itself and try again.",
         ),
-        Refused::Csrf => message(
+        Refused::Csrf => (
             StatusCode::FORBIDDEN,
             "This page is older than the server",
             "lop serve was started again. Reload the page.",
         ),
-        Refused::ContentType => message(
+        Refused::ContentType => (
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             "Changes are sent as JSON",
             "Set the content type application/json.",
         ),
-        Refused::Method => message(
+        Refused::Method => (
             StatusCode::METHOD_NOT_ALLOWED,
             "Method not allowed",
             "This server answers GET, HEAD and POST.",
         ),
+    };
+    if wants_page {
+        bare_page(status, text, advice)
+    } else {
+        PageError::new(status, text, advice).into_response()
     }
-}
-
-fn message(status: StatusCode, title: &str, advice: &str) -> Response {
-    let page = bare_page(title, &html! { h1 { (title) } p { (advice) } });
-    (status, page).into_response()
 }
 
 /// Returns the value of a header that occurs exactly once and is ASCII text.

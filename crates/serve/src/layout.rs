@@ -1,35 +1,31 @@
-//! The parts of pages that need no state: the head, error pages, and file names.
+//! The parts of pages that need no state: the head and file names.
 //!
 //! File names come from the disk and can contain anything. They are shown only through [`name`].
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, PreEscaped, html};
 
 use crate::assets;
 
-/// Returns a page without navigation, for errors. It needs no secret and no state.
-pub(crate) fn bare_page(title: &str, main: &Markup) -> Markup {
+/// Returns the head of a page. `csrf` is the secret that its scripts send with every change.
+pub(crate) fn head(title: &str, csrf: &str) -> Markup {
     html! {
-        (DOCTYPE)
-        html lang="en" { (head(title, None)) body.bare { main { (main) } } }
+        head {
+            (first_tags(title))
+            meta name="lop-csrf" content=(csrf);
+            link rel="icon" href=(assets::path("icon.svg"));
+            link rel="stylesheet" href=(assets::path("app.css"));
+            script type="module" src=(assets::path("app.js")) {}
+        }
     }
 }
 
-/// Returns the head of a page. `csrf` is the secret that its scripts send with every change; without it,
-/// the page has no scripts.
-pub(crate) fn head(title: &str, csrf: Option<&str>) -> Markup {
+/// Returns the tags with which the head of every page begins.
+pub(crate) fn first_tags(title: &str) -> Markup {
     html! {
-        head {
-            meta charset="utf-8";
-            meta name="viewport" content="width=device-width, initial-scale=1";
-            meta name="color-scheme" content="light dark";
-            title { (title) " – lop" }
-            @if let Some(csrf) = csrf {
-                meta name="lop-csrf" content=(csrf);
-                link rel="icon" href=(assets::path("icon.svg"));
-                link rel="stylesheet" href=(assets::path("app.css"));
-                script type="module" src=(assets::path("app.js")) {}
-            }
-        }
+        meta charset="utf-8";
+        meta name="viewport" content="width=device-width, initial-scale=1";
+        meta name="color-scheme" content="light dark";
+        title { (title) " – lop" }
     }
 }
 

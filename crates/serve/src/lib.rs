@@ -34,6 +34,7 @@ mod assets;
 mod attachment;
 mod compress;
 mod error;
+mod error_page;
 mod frame;
 mod gate;
 mod hash;

@@ -24,6 +24,7 @@ use crate::app::App;
 use crate::app::disks::FILE_THREADS;
 use crate::compress::compress;
 use crate::error::Error;
+use crate::error_page::show_errors;
 use crate::gate::{Gate, Hosts, Secret, pass};
 use crate::options::Options;
 use crate::pages;
@@ -151,7 +152,8 @@ impl Server {
 
 /// Returns all routes, behind the gate.
 pub(crate) fn router(gate: Arc<Gate>, app: Arc<App>) -> Router {
-    let routes = pages::routes().with_state(app).layer(from_fn(compress));
+    let routes = pages::routes().with_state(Arc::clone(&app)).layer(from_fn(compress));
+    let routes = routes.layer(from_fn_with_state(app, show_errors));
     routes.layer(from_fn_with_state(gate, pass))
 }
 

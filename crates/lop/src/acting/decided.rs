@@ -6,8 +6,8 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use catalog::{Catalog, Choice};
-use review::{Decisions, Fate, Index, Member, Settlement, Why, settle};
+use catalog::{Catalog, Choice, Decision, Scope};
+use review::{Decisions, Fate, Index, Member, Settlement, Why, folders_below, settle};
 
 use crate::error::CommandError;
 use crate::paths::is_at_or_below;
@@ -67,11 +67,13 @@ impl Decided {
 
     /// Returns why a file stays, in a few words.
     fn reason(&self, by: i64, why: &Why, path: &[u8]) -> String {
-        let choice = self.decisions.get(by).map(|decision| &decision.choice);
-        if let (Why::Chosen, Some(Choice::Folder(folders))) = (why, choice) {
-            let inside = folders.iter().filter(|folder| is_at_or_below(folder, path));
+        let decision = self.decisions.get(by);
+        if let (Why::Chosen, Some(Decision { choice: Choice::Folder(kept), scope, .. })) =
+            (why, decision)
+        {
+            let inside = kept.iter().filter(|folder| is_at_or_below(folder, path));
             if let Some(folder) = inside.max_by_key(|folder| folder.len()) {
-                return format!("in {}", String::from_utf8_lossy(folder));
+                return in_folder(folder, kept, scope);
             }
         }
         why.to_string()
@@ -89,6 +91,23 @@ impl Decided {
             }
         }
         skipped
+    }
+}
+
+/// Returns in which kept folder a file is. Files in other folders of the set below it are removed, so they are
+/// named, too.
+fn in_folder(folder: &[u8], kept: &[Vec<u8>], scope: &Scope) -> String {
+    let text = |path| String::from_utf8_lossy(path);
+    let all = if let Scope::Folders(all) = scope { all.as_slice() } else { &[] };
+    let others = all.iter().filter(|path| !kept.contains(path)).map(Vec::as_slice);
+    let mut removed = folders_below(folder, others);
+    match (removed.next(), removed.count()) {
+        (None, _) => format!("in {}", text(folder)),
+        (Some(first), 0) => format!("in {}, outside {}", text(folder), text(first)),
+        (Some(first), more) => {
+            let more = counted(more as u64, "other folder", "other folders");
+            format!("in {}, outside {} and {more}", text(folder), text(first))
+        }
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) struct DedupeArgs {
 
     /// Act on the groups that were decided in 'lop serve'
     ///
-    /// The decisions choose the files that stay. lop skips a group that is undecided, a group that was left, and a
+    /// The decisions choose the files that stay. lop skips a group that is undecided, a group that is left alone, and a
     /// group whose decision cannot be followed any more. With this option, --apply needs neither PATHs nor --all.
     #[arg(long, conflicts_with_all = ["keep", "interactive", "report", "files_from", "plan"])]
     pub(crate) decided: bool,

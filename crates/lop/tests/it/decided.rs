@@ -124,6 +124,21 @@ fn a_decision_about_folders_settles_their_groups_and_no_others() {
 }
 
 #[test]
+fn the_reason_names_the_folders_below_the_kept_one_whose_files_go() {
+    let tree = TreeBuilder::new().file("data/photos/y", "y").file("data/backup/photos/y", "y");
+    let lop = scanned(&tree);
+    let scope = Scope::Folders(paths(&lop, &["data", "data/backup"]));
+    decide(&lop, &scope, &Choice::Folder(paths(&lop, &["data"])));
+    let plan = lop.json(["dedupe", "--decided", "--by", "delete"]);
+    let expected = ("data/photos/y".into(), "in data, outside data/backup".into());
+    let shown = kept(&lop, &plan);
+    let work = format!("{}/", lop.work().display());
+    let shown: Vec<_> =
+        shown.into_iter().map(|(path, why)| (path, why.replace(&work, ""))).collect();
+    assert_eq!(shown, [expected]);
+}
+
+#[test]
 fn a_plan_of_decisions_can_be_saved_and_applied() {
     let lop = scanned(&tree());
     let before = Snapshot::of(lop.work());

@@ -125,7 +125,7 @@ fn groups_are_decided_with_the_keyboard_alone_also_on_a_phone() {
     browser.press("j");
     browser.wait_for("tr[data-ordinal]");
     browser.press("x");
-    browser.wait_for_text("main", "1 left");
+    browser.wait_for_text("main", "1 left alone");
     browser.press("/");
     browser.type_text("input[type=search]", "ext:jpg !backup");
     browser.wait_for_text("main", "0 groups");

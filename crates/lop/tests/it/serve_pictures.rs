@@ -126,7 +126,7 @@ fn the_pages_of_a_review_are_pictured() {
     browser.press("j");
     browser.wait_for_text("p.outcome", "Undecided");
     browser.press("x");
-    browser.wait_for_text("#totals", "1 left");
+    browser.wait_for_text("#totals", "1 left alone");
     browser.type_text("#filter", "Lofoten type:image");
     browser.wait_for_text("#totals", "12 groups");
     browser.wait_for_text("p.outcome", "Undecided");

@@ -63,7 +63,7 @@ fn a_choice_on_an_old_page_does_not_overwrite_the_decision_of_another_window() {
     second.wait_for("tr[data-ordinal]");
     second.wait_for_text("p.outcome", "Undecided");
     second.press("x");
-    second.wait_for_text("#totals", "1 left");
+    second.wait_for_text("#totals", "1 left alone");
     first.finish();
     second.finish();
 }

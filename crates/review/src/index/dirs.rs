@@ -72,6 +72,11 @@ impl Dirs {
         self.name[number as usize]
     }
 
+    /// Returns the name of a directory.
+    pub(crate) fn name_bytes<'t>(&self, tree: &'t Tree, number: u32) -> &'t [u8] {
+        name_of(tree, number)
+    }
+
     /// Returns the number of the directory at an absolute path.
     pub(crate) fn find(&self, tree: &Tree, path: &[u8]) -> Option<u32> {
         let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());

@@ -1,6 +1,6 @@
 //! Groups with the same folder set.
 
-use review::Review;
+use review::{Review, folders_below};
 
 use crate::shelf::{BLOCK, Copy, Shelf, copies};
 
@@ -83,4 +83,31 @@ fn groups_of_equal_trees_are_one_set() {
     {
         assert_eq!(sets.find(index, &paths(none)), None, "{none:?}");
     }
+}
+
+#[test]
+fn the_path_that_all_groups_have_in_common_below_their_folders_is_known() {
+    let end = |groups: &[&[&str]]| {
+        let groups = (1..).zip(groups).map(|(letter, paths)| copies(letter, paths));
+        let review = Shelf::new(&groups.collect::<Vec<_>>()).review();
+        assert_eq!(review.sets().len(), 1);
+        String::from_utf8(review.sets().common_end(review.index(), 0)).expect("ASCII")
+    };
+    assert_eq!(end(&[&["one/p/2019/x", "two/p/2019/x"], &["one/p/2020/x", "two/p/2020/x"]]), "p");
+    assert_eq!(end(&[&["one/p/a/x", "two/p/a/y"], &["one/p/a/z", "two/p/a/z"]]), "p/a");
+    assert_eq!(end(&[&["one/p/x", "two/p/x"], &["one/q/x", "two/q/x"]]), "");
+    assert_eq!(end(&[&["one/p/x", "two/p/x"], &["one/y", "two/y"]]), "");
+    assert_eq!(end(&[&["one/p/x", "one/two/p/x"]]), "p", "one folder is below the other");
+    assert_eq!(end(&[&["one/x", "one/y"]]), "", "a single folder");
+}
+
+#[test]
+fn folders_below_a_folder_are_not_those_whose_names_only_begin_alike() {
+    let below = |folder: &str, paths: &[&str]| -> Vec<String> {
+        let paths = paths.iter().map(|path| path.as_bytes());
+        let found = folders_below(folder.as_bytes(), paths);
+        found.map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    };
+    assert_eq!(below("/a", &["/a", "/a/b", "/ab", "/", "/c/a/b"]), ["/a/b"]);
+    assert_eq!(below("/", &["/", "/a"]), ["/a"]);
 }

@@ -38,7 +38,7 @@ export function start() {
     const ordinal = Number(key) - 1;
     if (page.current()?.querySelector(`[data-act=only][data-ordinal="${ordinal}"]`)) keep([ordinal]);
   });
-  onKey("x", "Leave these files", () => page.current() && acts.leave());
+  onKey("x", "Leave these files alone", () => page.current() && acts.leave());
   onKey("g", "Go to the groups", () => location.assign("/groups"));
   listDecisions(page);
 }

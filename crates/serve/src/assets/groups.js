@@ -107,7 +107,7 @@ export function start() {
   onKey(" ", "Keep or remove this file", () => toggle(file));
   onKey(DIGITS, "Keep only this copy", ({ key }) => only(Number(key) - 1));
   onKey("a", "Same choice for all groups in the same folders", () => page.current() && acts.alike());
-  onKey("x", "Leave these files", () => page.current() && acts.leave());
+  onKey("x", "Leave these files alone", () => page.current() && acts.leave());
   onKey("Enter", "Open the previewed file in a new tab", () => {
     const place = page.current()?.querySelector("[data-preview]");
     if (place) window.open(`/file/${place.dataset.preview}`, "_blank", "noopener");

@@ -2,16 +2,25 @@
 
 const csrf = document.querySelector('meta[name="lop-csrf"]').content;
 
-/** Shows a message that the user has to notice. It stays until the next action. `link` leads to the page that helps. */
+/** Time for which a message stays, in milliseconds: enough to read the longest one twice. */
+const MESSAGE_TIME = 30000;
+
+let hiding;
+
+/**
+ * Shows a message that the user has to notice. It stays until the next change is sent, but at most for MESSAGE_TIME.
+ * `link` leads to the page that helps.
+ */
 export function alertUser(text, link) {
   const box = document.getElementById("alert");
+  clearTimeout(hiding);
   box.textContent = text;
   if (link) {
     const anchor = document.createElement("a");
     Object.assign(anchor, { href: link, textContent: text });
     box.replaceChildren(anchor);
   }
-  if (text) setTimeout(() => box.textContent === text && (box.textContent = ""), 12000);
+  if (text) hiding = setTimeout(() => (box.textContent = ""), MESSAGE_TIME);
 }
 
 /** Tells screen readers what changed. */
@@ -36,22 +45,14 @@ async function answer(request) {
     throw new Failed(0, "lop serve does not answer. Is it still running?");
   }
   if (response.ok) return response;
-  const text = await response.text();
-  let [message, link] = [`The server answered ${response.status}.`];
-  try {
-    const said = JSON.parse(text);
-    message = said.advice ? `${said.error}. ${said.advice}` : said.error;
-    link = said.link;
-  } catch {
-    const page = new DOMParser().parseFromString(text, "text/html");
-    message = page.querySelector("main")?.innerText.trim() || message;
-  }
-  throw new Failed(response.status, message, link);
+  // Only something between the browser and lop serve, such as a proxy, answers without a reason.
+  const said = await response.json().catch(() => ({ error: `The server answered ${response.status}` }));
+  throw new Failed(response.status, [`${said.error}.`, said.advice].filter(Boolean).join(" "), said.link);
 }
 
 /** Returns the text of a page or a part of one. */
 export async function getText(url, signal) {
-  return (await answer(fetch(url, { signal, headers: { "x-lop-part": "1" } }))).text();
+  return (await answer(fetch(url, { signal }))).text();
 }
 
 /** Returns a JSON answer. */

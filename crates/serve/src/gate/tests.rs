@@ -53,7 +53,7 @@ fn a_change_needs_every_proof() {
         ("host", None, Refused::Host),
         ("host", Some("evil.example"), Refused::Host),
         ("cookie", None, Refused::NoToken),
-        ("cookie", Some("lop-8080=0000"), Refused::NoToken),
+        ("cookie", Some("lop-8080=0000"), Refused::OldCookie),
         ("cookie", Some("lop-8081=0000"), Refused::NoToken),
         ("origin", Some("http://evil.example"), Refused::Origin),
         ("origin", Some("http://127.0.0.1:9999"), Refused::Origin),

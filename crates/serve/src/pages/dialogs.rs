@@ -62,7 +62,7 @@ pub(super) fn rules() -> Markup {
             p #rule-preview.note role="status" {}
             div.bar {
                 button #rule-save.primary type="button" { "Save decision" }
-                button #rule-leave type="button" { "Leave all of them" }
+                button #rule-leave type="button" { "Leave all of them alone" }
                 button type="button" data-close { "Cancel" }
             }
         }

@@ -6,18 +6,20 @@ mod shown;
 
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
-use axum::{Json, Router};
-use maud::Markup;
+use maud::{Markup, html};
 use serde_json::json;
 
 use self::shown::Choices;
+use crate::api::answer;
 use crate::app::App;
 use crate::app::folders::Progress;
 use crate::error::PageError;
 use crate::frame::page;
+use crate::pages::review_parts::no_catalog;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new()
@@ -28,17 +30,25 @@ pub(super) fn routes() -> Router<Arc<App>> {
 
 async fn show(State(app): State<Arc<App>>) -> Result<Markup, PageError> {
     app.blocking(|app| {
-        let progress = app.related_folders()?;
-        let choices = match &progress {
-            Progress::Done(report) => app.review(|loaded| {
-                let seen = app.changes.last();
-                Ok(Choices::find(report, loaded.review, loaded.revision, seen))
-            })?,
-            _ => Choices::default(),
+        let main = match no_catalog(app) {
+            Some(why) => html! { div.empty { (why) } },
+            None => content(app)?,
         };
-        Ok(page(app, "Folders", "/folders", &shown::main(&progress, &choices)))
+        Ok(page(app, "Folders", "/folders", &main))
     })
     .await
+}
+
+fn content(app: &App) -> Result<Markup, PageError> {
+    let progress = app.related_folders()?;
+    let choices = match &progress {
+        Progress::Done(report) => app.review(|loaded| {
+            let seen = app.changes.last();
+            Ok(Choices::find(report, loaded.review, loaded.revision, seen))
+        })?,
+        _ => Choices::default(),
+    };
+    Ok(shown::main(&progress, &choices))
 }
 
 async fn state(State(app): State<Arc<App>>) -> Response {
@@ -50,12 +60,12 @@ async fn state(State(app): State<Arc<App>>) -> Response {
             Progress::Running(job) => json!({ "state": "running", "text": shown::running(&job) }),
         })
     });
-    state.await.map_or_else(PageError::into_json, |state| Json(state).into_response())
+    answer(state.await)
 }
 
 async fn start(State(app): State<Arc<App>>) -> Response {
     let started = app.blocking(App::compare_folders).await;
-    started.map_or_else(PageError::into_json, |id| Json(json!({ "job": id })).into_response())
+    answer(started.map(|id| json!({ "job": id })))
 }
 
 #[cfg(test)]

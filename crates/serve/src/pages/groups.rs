@@ -38,7 +38,7 @@ const TERMS: [(&str, &str); 9] = [
     ("size:>10M", "the size; also size:<=4k and size:1M..2G"),
     ("age:>1y", "the time since the last change; units h, d, w, m (months), y"),
     ("copies:>2", "the number of copies"),
-    ("is:undecided", "undecided, decided or left"),
+    ("is:undecided", "undecided, decided or left (left alone)"),
 ];
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -154,10 +154,9 @@ fn find(app: &App, wish: &Wish) -> Result<Value, PageError> {
     })
 }
 
-/// Returns the answer to a request for a listing if the catalog cannot be read.
+/// Returns the answer to a request for a listing if the catalog cannot be used.
 pub(super) fn without_catalog(app: &App) -> Option<Value> {
-    let error = app.catalog_problem()?;
-    let shown = no_catalog(&error, !app.catalog_path().exists()).into_string();
+    let shown = no_catalog(app)?.into_string();
     Some(json!({ "view": 0, "revision": 0, "count": 0, "totals": "", "said": "", "empty": shown }))
 }
 

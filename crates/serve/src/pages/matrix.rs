@@ -149,6 +149,7 @@ impl Case {
         let (cookie, csrf, bearer) = self.secrets(secrets);
         for (name, value) in [
             ("host", self.host.0),
+            ("accept", Some("text/html")),
             ("origin", self.origin.0),
             ("sec-fetch-site", self.fetch.0),
             ("content-type", Some(kind)),

@@ -21,6 +21,7 @@ use crate::error::PageError;
 use crate::frame::page;
 use crate::jobs::{Action, Job, JobId, JobKind};
 use crate::pages::jobs::{Done, outcome, place};
+use crate::pages::review_parts::no_catalog;
 use crate::quantity::counted;
 
 /// The actions that the page offers, each with its name and what it does.
@@ -74,13 +75,8 @@ async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, 
 }
 
 fn content(app: &App) -> Result<Markup, PageError> {
-    if !app.catalog_path().exists() {
-        return Ok(html! {
-            .empty {
-                h2 { "Nothing has been scanned yet" }
-                p { a.button href="/" { "Start with a scan" } }
-            }
-        });
+    if let Some(why) = no_catalog(app) {
+        return Ok(html! { .empty { (why) } });
     }
     let (decisions, _) = app.decisions_now()?;
     let last = last_plan(app);

@@ -4,7 +4,7 @@
 
 use catalog::{Choice, Decision, Scope};
 use maud::{Markup, html};
-use review::{Fate, Review, Settlement, Status, Totals, Void};
+use review::{Fate, Review, Settlement, Status, Totals, Void, folders_below};
 use serde_json::{Value, json};
 
 use crate::app::App;
@@ -61,7 +61,7 @@ pub(super) fn totals_line(totals: &Totals) -> Markup {
         (duplicates(totals.groups, totals.redundant_files, totals.reclaimable))
         span {
             (count(totals.undecided)) " undecided, " (count(totals.decided)) " decided, "
-            (count(totals.left)) " left"
+            (count(totals.left)) " left alone"
         }
         span.freed {
             "Removing " b { (files(totals.removes)) } " frees " b { (size(totals.frees)) }
@@ -95,7 +95,7 @@ fn said(totals: &Totals) -> String {
 pub(super) fn state(review: &Review, at: u32) -> Markup {
     match review.settled().status(at) {
         Status::Undecided => html! { span.state.undecided { "undecided" } },
-        Status::Left => html! { span.state.left { "left" } },
+        Status::Left => html! { span.state.left { "left alone" } },
         Status::Void => {
             let settlement = review.settlement(at);
             let is_new = matches!(settlement, Settlement::Void { reason: Void::Unseen, .. });
@@ -127,7 +127,7 @@ pub(super) fn outcome(settlement: &Settlement) -> Markup {
     match settlement {
         Settlement::Undecided => html! { b { "Undecided." } " All files stay." },
         Settlement::Left { .. } => {
-            html! { b { "Left." } " All files stay, and later plans skip them." }
+            html! { b { "Left alone." } " All files stay, and later plans skip them." }
         }
         Settlement::Void { reason, .. } => html! {
             b.warn { "Cannot be settled: " } (name(reason.to_string().as_bytes())) ". All files stay."
@@ -159,23 +159,38 @@ pub(super) fn scope(decision: &Decision) -> Markup {
 /// Returns what a decision says.
 pub(super) fn choice(decision: &Decision) -> Markup {
     match &decision.choice {
-        Choice::Leave => html! { "leave all files" },
+        Choice::Leave => html! { "leave all files alone" },
         Choice::Rules(rules) => html! {
             "keep by " @for (at, rule) in rules.iter().enumerate() {
                 @if at > 0 { ", " } code { (name(rule.as_bytes())) }
             }
         },
-        Choice::Folder(paths) => html! { "keep the files in " (shortened(paths)) },
+        Choice::Folder(kept) => html! {
+            @let outside = outside(&decision.scope, kept);
+            "keep the files in " (shortened(kept))
+            @if !outside.is_empty() { ", outside " (shortened(&outside)) }
+        },
         Choice::Files { keep, .. } => html! { "keep " (shortened(keep)) },
     }
 }
 
+/// Returns the folders of a set that are below the kept ones but are not kept themselves.
+fn outside<'d>(scope: &'d Scope, kept: &[Vec<u8>]) -> Vec<&'d [u8]> {
+    let Scope::Folders(all) = scope else { return Vec::new() };
+    let others = || all.iter().filter(|path| !kept.contains(path)).map(Vec::as_slice);
+    let mut outside: Vec<&[u8]> =
+        kept.iter().flat_map(|kept| folders_below(kept, others())).collect();
+    outside.sort_unstable();
+    outside.dedup();
+    outside
+}
+
 /// Returns the first paths of a list.
-fn shortened(paths: &[Vec<u8>]) -> Markup {
+pub(super) fn shortened(paths: &[impl AsRef<[u8]>]) -> Markup {
     const SHOWN: usize = 3;
     html! {
         @for (at, path) in paths.iter().take(SHOWN).enumerate() {
-            @if at > 0 { ", " } (name(path))
+            @if at > 0 { ", " } (name(path.as_ref()))
         }
         @if paths.len() > SHOWN { " and " (count((paths.len() - SHOWN) as u64)) " more" }
     }
@@ -197,16 +212,18 @@ pub(super) fn empty(review: &Review, is_filtered: bool) -> Markup {
     }
 }
 
-/// Returns what a page shows if the catalog cannot be loaded.
-pub(super) fn no_catalog(error: &PageError, is_missing: bool) -> Markup {
+/// Returns what a page shows if the catalog cannot be used, or `None` if it can.
+pub(super) fn no_catalog(app: &App) -> Option<Markup> {
+    let error = app.catalog_problem()?;
+    let is_missing = !app.catalog_path().exists();
     let title =
         if is_missing { "Nothing has been scanned yet" } else { "The catalog cannot be used" };
-    html! {
+    Some(html! {
         h2 { (title) }
         @if is_missing { p { "Choose the folders in which lop looks for duplicates." } }
-        @else { p { (name(error.text().as_bytes())) ". " (error.advice()) } }
+        @else { (error.markup()) }
         a.button.primary href="/" { "Start a scan" }
-    }
+    })
 }
 
 /// The rows at the top of a list, and the totals of all rows.

@@ -419,7 +419,7 @@ fn rules_for_a_filter_do_what_their_preview_says() {
     let scope = json!({ "filter": "copies:>1" });
     assert_eq!(decide(&scanned, &scope, &rules, revision).0, StatusCode::OK);
     let totals = scanned.json("/groups/view")["totals"].to_string();
-    assert!(totals.contains("0 undecided, 2 decided, 1 left"), "{totals}");
+    assert!(totals.contains("0 undecided, 2 decided, 1 left alone"), "{totals}");
     let wrong = json!({ "rules": ["biggest"] });
     let (status, body) = decide(&scanned, &scope, &wrong, revision);
     assert_eq!(status, StatusCode::BAD_REQUEST);

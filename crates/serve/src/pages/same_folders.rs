@@ -147,7 +147,7 @@ fn state(review: &Review, set: u32) -> Markup {
     let totals = review.totals(groups);
     html! {
         @if totals.undecided == totals.groups { span.state.undecided { "undecided" } }
-        @else if totals.left == totals.groups { span.state.left { "left" } }
+        @else if totals.left == totals.groups { span.state.left { "left alone" } }
         @else if totals.undecided > 0 {
             span.state { (count(totals.groups - totals.undecided)) " of " (count(totals.groups)) }
         }
@@ -170,3 +170,6 @@ async fn detail(
     })
     .await
 }
+
+#[cfg(test)]
+mod tests;

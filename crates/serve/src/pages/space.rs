@@ -23,6 +23,7 @@ use crate::error::PageError;
 use crate::frame::page;
 use crate::layout::name;
 use crate::pages::groups_link::groups_below;
+use crate::pages::review_parts::no_catalog;
 use crate::quantity;
 
 pub(super) fn routes() -> Router<Arc<App>> {
@@ -75,8 +76,10 @@ async fn show(
     Query(selection): Query<Selection>,
 ) -> Result<Markup, PageError> {
     app.blocking(move |app| {
-        let sizes = app.sizes()?;
-        let main = content(app, &sizes, &selection)?;
+        let main = match no_catalog(app) {
+            Some(why) => html! { div.empty { (why) } },
+            None => content(app, &*app.sizes()?, &selection)?,
+        };
         Ok(page(app, "Space", "/space", &main))
     })
     .await

@@ -12,6 +12,7 @@ use axum::extract::{Query, State};
 use axum::routing::get;
 use catalog::{ScannedRoot, VolumeSummary};
 use maud::{Markup, html};
+use review::Totals;
 
 use self::disks::DiskState;
 use crate::app::App;
@@ -41,9 +42,14 @@ async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, 
 async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
     let read = |app: &App| {
         let has_catalog = app.catalog_path().exists();
-        Ok(has_catalog.then(|| app.summary().and_then(|all| Ok((all, app.decisions_now()?.0)))))
+        Ok(has_catalog.then(|| {
+            let (summary, decisions) = (app.summary()?, app.decisions_now()?.0);
+            // Most catalogs have no decisions at first. Their groups need not be loaded for this page.
+            let removes = if decisions == 0 { 0 } else { removes(app)? };
+            Ok((summary, decisions, removes))
+        }))
     };
-    let (summary, decisions) = match app.blocking(read).await? {
+    let (summary, decisions, removes) = match app.blocking(read).await? {
         None => return Ok(first_page(app)),
         Some(Err(error)) => return Ok(unusable(&error)),
         Some(Ok(all)) => all,
@@ -52,10 +58,19 @@ async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
     Ok(html! {
         h1 { "What is stored twice" }
         (cards(&summary, decisions))
-        (steps(app, &summary, decisions))
+        (steps(app, &summary, removes))
         (scan_form(&summary.overview.roots))
         (disk_table(&summary.overview.volumes, &states))
         (catalog_line(app, &summary))
+    })
+}
+
+/// Returns the number of files that the decisions remove.
+fn removes(app: &App) -> Result<u64, PageError> {
+    app.review(|loaded| {
+        let review = loaded.review;
+        let all: Vec<u32> = (0..review.index().len()).collect();
+        Ok(Totals::of(review.index(), review.settled(), &all).removes)
     })
 }
 
@@ -107,9 +122,10 @@ fn cards(summary: &Summary, decisions: u64) -> Markup {
     }
 }
 
-/// Returns the steps of a review. The next one is marked.
-fn steps(app: &App, summary: &Summary, decisions: u64) -> Markup {
-    let next = match (summary.groups.groups, decisions) {
+/// Returns the steps of a review. The next one is marked. `removes` is the number of files that decisions
+/// remove: without any, a plan would be empty.
+fn steps(app: &App, summary: &Summary, removes: u64) -> Markup {
+    let next = match (summary.groups.groups, removes) {
         (0, _) => 0,
         (_, 0) => 1,
         _ => 2,
@@ -205,8 +221,8 @@ fn disk_table(disks: &[VolumeSummary], states: &[DiskState]) -> Markup {
         @if missing > 0 {
             .note.warning {
                 p {
-                    (counted(missing, "disk is", "disks are")) " not mounted. lop remembers their files, but cannot act "
-                    "on them."
+                    (counted(missing, "disk is", "disks are")) " not mounted. lop remembers "
+                    (if missing == 1 { "its files" } else { "their files" }) ", but cannot act on them."
                 }
             }
         }

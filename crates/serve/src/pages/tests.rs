@@ -46,9 +46,22 @@ fn without_a_catalog_the_start_page_offers_a_scan() {
     assert!(
         page.contains("A scan changes none of your files") && page.contains("id=\"scan-form\"")
     );
-    assert!(server.page("/plan").contains("Nothing has been scanned yet"));
+    for path in ["/groups/view", "/same-folders/view", "/folders", "/space", "/plan"] {
+        assert!(server.page(path).contains("Nothing has been scanned yet"), "{path}");
+    }
     assert!(server.page("/runs").contains("No run yet"));
     assert!(server.page("/quarantine").contains("The quarantine is empty"));
+}
+
+#[test]
+fn a_catalog_that_cannot_be_used_is_explained_on_every_page() {
+    let server = TestServer::new(false);
+    std::fs::create_dir(server.path("catalog.db")).expect("created");
+    for path in ["/", "/groups/view", "/same-folders/view", "/folders", "/space", "/plan"] {
+        let page = server.page(path);
+        assert!(page.contains("The catalog cannot be used"), "{path}: {page}");
+        assert!(page.contains("catalog.db"), "{path}: {page}");
+    }
 }
 
 #[test]
@@ -59,6 +72,34 @@ fn the_start_page_shows_what_the_catalog_contains() {
     for part in ["<b class=\"big\">8.0 KiB</b>", "1 group", "3</b>files remembered", "/pictures"] {
         assert!(page.contains(part), "{part} in {page}");
     }
+}
+
+/// Returns the text of the step that the start page marks as the next one.
+fn next_step(server: &TestServer) -> String {
+    let page = server.page("/");
+    let step =
+        page.split("aria-current=\"step\">").nth(1).and_then(|rest| rest.split("</li>").next());
+    step.expect("a step").to_owned()
+}
+
+#[test]
+fn a_plan_is_the_next_step_only_if_it_would_contain_files() {
+    let server = TestServer::scanned(&TreeBuilder::new().file("a", "same").file("b", "same"));
+    assert!(next_step(&server).starts_with("Review the "));
+    let number = server.number("a");
+    for (choice, step) in [(r#"{"leave":true}"#, "Review the "), (r#"{"files":[0]}"#, "Make the ")]
+    {
+        let revision = &server.json("/groups/view")["revision"];
+        let seen = server.app.changes.last();
+        let body = format!(
+            r#"{{"scope":{{"group":{number}}},"choice":{choice},"revision":{revision},"seen":{seen}}}"#
+        );
+        assert_eq!(server.post("/api/decide", &body).0, StatusCode::OK);
+        assert!(next_step(&server).starts_with(step), "{choice}");
+    }
+    std::fs::remove_file(server.tree.join("b")).expect("removed");
+    server.scan();
+    assert!(!next_step(&server).starts_with("Make the "), "the decision is about no group");
 }
 
 #[test]
@@ -113,6 +154,15 @@ fn a_read_only_server_starts_nothing_that_changes_files() {
     assert_eq!(server.content("calls"), before);
     let page = server.page("/plan");
     assert!(page.contains("This server is read-only") && !page.contains("<dialog"));
+}
+
+#[test]
+fn only_the_buttons_of_a_deletion_are_marked_as_dangerous() {
+    let danger = r#"<button class="primary danger" value="ok">Delete 1 file</button>"#;
+    let server = server_with_plan(&[line("/b", "/a", "oldest")], true);
+    assert!(!server.page("/plan").contains("danger"));
+    server.run("/api/plan", r#"{"action":"delete"}"#);
+    assert!(server.page("/plan").contains(danger));
 }
 
 #[test]

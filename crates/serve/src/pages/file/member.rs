@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use fsops::{File, Stat};
+use review::Condition;
 use walk::{PathOpener, split_path};
 
 use super::address::Address;
@@ -26,6 +27,18 @@ pub(super) struct Member {
     inode: u64,
     size: u64,
     mtime_ns: i64,
+    /// Whether its disk was not mounted when the groups were loaded. It may have been mounted since.
+    is_offline: bool,
+}
+
+impl Member {
+    /// Explains why the file cannot be opened.
+    fn explain(&self, error: &io::Error) -> PageError {
+        if self.is_offline && error.kind() == io::ErrorKind::NotFound {
+            return PageError::not_found("The disk of this file is not mounted");
+        }
+        explain(error)
+    }
 }
 
 /// A file that is open and is the one that the catalog remembers.
@@ -45,7 +58,7 @@ impl Opened {
     ///
     /// Fails if the file is gone or cannot be opened, or if it has changed since the scan.
     fn open(member: Member) -> Result<Opened, PageError> {
-        let file = open_regular(&member.path).map_err(|error| explain(&error))?;
+        let file = open_regular(&member.path).map_err(|error| member.explain(&error))?;
         let stat = file.stat().map_err(|error| explain(&error))?;
         let is_same = (stat.inode, stat.size, stat.mtime_ns())
             == (member.inode, member.size, member.mtime_ns);
@@ -110,8 +123,9 @@ fn find(app: &App, address: Address) -> Result<Member, PageError> {
         if Address::of(&group, address.ordinal, &member) != address {
             return Err(PageError::conflict("This address is outdated", ADVICE));
         }
+        let is_offline = member.condition == Condition::Offline;
         let review::Member { path, device, inode, mtime_ns, .. } = member;
-        Ok(Member { path, device, inode, size: group.size, mtime_ns })
+        Ok(Member { path, device, inode, size: group.size, mtime_ns, is_offline })
     })
 }
 
@@ -128,7 +142,7 @@ fn explain(error: &io::Error) -> PageError {
     use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
     match error.kind() {
         NotFound => PageError::not_found("This file is gone")
-            .with_advice("It was moved or deleted since the scan, or its disk is not mounted."),
+            .with_advice("It was moved or deleted since the scan."),
         PermissionDenied => PageError::forbidden(
             "lop has no permission to read this file",
             "Start lop serve as a user who can read it.",
@@ -138,5 +152,27 @@ fn explain(error: &io::Error) -> PageError {
         // The path contains a link.
         _ if error.raw_os_error() == Some(ELOOP) => changed(),
         _ => PageError::failed(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::Member;
+
+    #[test]
+    fn a_missing_file_is_gone_only_if_its_disk_is_mounted() {
+        let member = |is_offline| Member {
+            path: Vec::new(),
+            device: 1,
+            inode: 1,
+            size: 1,
+            mtime_ns: 1,
+            is_offline,
+        };
+        let missing = Error::from(ErrorKind::NotFound);
+        assert_eq!(member(true).explain(&missing).text(), "The disk of this file is not mounted");
+        assert_eq!(member(false).explain(&missing).text(), "This file is gone");
     }
 }

@@ -83,7 +83,7 @@ fn actions(review: &Review, settlement: &Settlement, has_digest: bool, alike: u6
                 button type="submit" data-act="rule" disabled[!has_digest] { "Keep by this rule" }
             }
             button type="button" data-act="leave" disabled[!has_digest] aria-keyshortcuts="x" {
-                "Leave these" kbd { "x" }
+                "Leave these alone" kbd { "x" }
             }
             @if let Some(decision) = decision {
                 @if alike > 1 && !matches!(decision.scope, Scope::Folders(_)) {

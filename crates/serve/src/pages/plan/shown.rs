@@ -155,7 +155,7 @@ fn dialog(job: &Job, action: Action, lines: &PlanLines) -> Markup {
                 }
                 .bar.end {
                     button value="cancel" formnovalidate autofocus { "Cancel" }
-                    button.primary value="ok" { (what(action, lines.len())) }
+                    button.primary.danger[action == Action::Delete] value="ok" { (what(action, lines.len())) }
                 }
             }
         }

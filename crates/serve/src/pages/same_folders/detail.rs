@@ -1,10 +1,10 @@
 //! The folders of one set, the choices that a user has, and some of its groups.
 
 use maud::{Markup, html};
-use review::{Folder, Review};
+use review::{Folder, Review, folders_below};
 
 use crate::layout::{name, plain_name};
-use crate::pages::review_parts::{choice, outcome, state};
+use crate::pages::review_parts::{choice, outcome, shortened, state};
 use crate::quantity::{count, counted, files, size};
 
 /// Number of folders in the table.
@@ -21,6 +21,7 @@ pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
     let set = review.sets().set(review.index(), at);
     let decision = review.decisions().about(&review.folders_scope(at));
     let has_several = set.folders.len() > 1;
+    let end = review.sets().common_end(review.index(), at);
     html! {
         div data-set=(at) data-files=(set.folders.len()) data-seen=(seen) {
             h2 {
@@ -29,8 +30,8 @@ pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
             }
             p.dim {
                 (files(set.files)) " · " b { (size(set.reclaimable)) } " reclaimable. "
-                @if has_several { "Below these folders, the files are in the same places." }
-                @else { "All copies are in one folder, so only rules can decide." }
+                @if !has_several { "All copies are in one folder, so only rules can decide." }
+                @else if !end.is_empty() { "In each of these folders, the copies are below " (name(&end)) "." }
             }
             p.outcome {
                 @match decision {
@@ -40,7 +41,7 @@ pub(super) fn detail(review: &Review, at: u32, seen: u64) -> Markup {
             }
             div.bar {
                 button type="button" data-act="rules" { "Decide by rules…" }
-                button type="button" data-act="leave" aria-keyshortcuts="x" { "Leave these" kbd { "x" } }
+                button type="button" data-act="leave" aria-keyshortcuts="x" { "Leave these alone" kbd { "x" } }
                 @if let Some(decision) = decision {
                     button type="button" data-act="withdraw" data-decision=(decision.id) { "Withdraw decision" }
                 }
@@ -79,11 +80,13 @@ fn folders(folders: &[Folder], has_several: bool) -> Markup {
 }
 
 fn path(ordinal: usize, folder: &Folder, folders: &[Folder]) -> Markup {
+    let paths = folders.iter().map(|folder| folder.path.as_slice());
     html! {
         @if folders.len() > 2 {
             label.tick { input type="checkbox" data-folder=(ordinal); (name(&folder.path)) }
         } @else { (name(&folder.path)) }
-        @if contains_another(folder, folders) { span.where { "without the other folders of this set" } }
+        @let below: Vec<&[u8]> = folders_below(&folder.path, paths).collect();
+        @if !below.is_empty() { span.where { "outside " (shortened(&below)) } }
     }
 }
 
@@ -98,15 +101,6 @@ fn keep(ordinal: usize, label: &str) -> Markup {
             }
         }
     }
-}
-
-/// Returns whether another folder of the set is below this one.
-fn contains_another(folder: &Folder, folders: &[Folder]) -> bool {
-    let below = |path: &[u8]| {
-        let rest = path.strip_prefix(folder.path.as_slice());
-        rest.is_some_and(|rest| rest.starts_with(b"/") || (!rest.is_empty() && folder.path == b"/"))
-    };
-    folders.iter().any(|other| below(&other.path))
 }
 
 fn sample(review: &Review, set: u32) -> Markup {
