@@ -12,10 +12,10 @@ use axum::extract::{Query, State};
 use axum::routing::get;
 use catalog::{ScannedRoot, VolumeSummary};
 use maud::{Markup, html};
-use review::Totals;
 
 use self::disks::DiskState;
 use crate::app::App;
+use crate::app::reviews::Loaded;
 use crate::app::summaries::Summary;
 use crate::error::PageError;
 use crate::frame::page;
@@ -44,8 +44,7 @@ async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
         let has_catalog = app.catalog_path().exists();
         Ok(has_catalog.then(|| {
             let (summary, decisions) = (app.summary()?, app.decisions_now()?.0);
-            // Most catalogs have no decisions at first. Their groups need not be loaded for this page.
-            let removes = if decisions == 0 { 0 } else { removes(app)? };
+            let removes = if decisions == 0 { 0 } else { removes(app) };
             Ok((summary, decisions, removes))
         }))
     };
@@ -65,13 +64,14 @@ async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
     })
 }
 
-/// Returns the number of files that the decisions remove.
-fn removes(app: &App) -> Result<u64, PageError> {
-    app.review(|loaded| {
-        let review = loaded.review;
-        let all: Vec<u32> = (0..review.index().len()).collect();
-        Ok(Totals::of(review.index(), review.settled(), &all).removes)
-    })
+/// Returns the number of files that the decisions remove. Loading all groups of a large catalog takes
+/// seconds; until they are loaded, assumes that the decisions remove a file.
+fn removes(app: &App) -> u64 {
+    let removes = |loaded: Loaded<'_>| {
+        let all: Vec<u32> = (0..loaded.review.index().len()).collect();
+        loaded.review.totals(&all).removes
+    };
+    app.review_if_loaded(removes).unwrap_or(1)
 }
 
 /// The page before the first scan.
