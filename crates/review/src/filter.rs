@@ -18,6 +18,8 @@ mod verdict;
 
 use std::fmt;
 
+pub use self::needle::Needle;
+
 use crate::filter::bound::Bound;
 use crate::filter::types::Type;
 use crate::status::Status;

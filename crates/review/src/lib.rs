@@ -34,7 +34,7 @@ mod view;
 
 pub use catalog::{Choice, Decider, Decision, Scope};
 pub use decisions::Decisions;
-pub use filter::{Filter, FilterError, MAX_LENGTH, MAX_TERMS};
+pub use filter::{Filter, FilterError, MAX_LENGTH, MAX_TERMS, Needle};
 pub use folder_sets::{Folder, FolderSet, FolderSets, folders_below};
 pub use index::{Condition, Group, Index, Member};
 pub use preview::Preview;

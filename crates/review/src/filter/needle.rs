@@ -3,22 +3,25 @@
 //! `memchr` looks for the byte of the word that is rarest in paths. The word is compared only where
 //! this byte occurs.
 
-/// A word to search for. It is lower case and not empty.
+/// A word to search for, in any case of ASCII letters.
 #[derive(Clone, Debug)]
-pub(super) struct Needle {
+pub struct Needle {
+    /// In lower case.
     word: Vec<u8>,
     /// The position of the rarest byte.
     at: usize,
 }
 
 impl Needle {
-    pub(super) fn new(word: &[u8]) -> Needle {
+    /// Prepares the search for a word.
+    pub fn new(word: &[u8]) -> Needle {
         let word = word.to_ascii_lowercase();
         let rarest = word.iter().enumerate().min_by_key(|(_, byte)| frequency(**byte));
         Needle { at: rarest.map_or(0, |(at, _)| at), word }
     }
 
-    pub(super) fn is_in(&self, text: &[u8]) -> bool {
+    /// Returns whether a text contains the word. Every text contains an empty word.
+    pub fn is_in(&self, text: &[u8]) -> bool {
         let Needle { word, at } = self;
         let Some(last) = text.len().checked_sub(word.len()) else { return false };
         let Some(&low) = word.get(*at) else { return true };

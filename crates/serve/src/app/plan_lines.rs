@@ -4,6 +4,7 @@ use std::io::{self, BufRead};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use action::plan::SavedAction;
+use review::Needle;
 
 use crate::jobs::Output;
 
@@ -52,8 +53,7 @@ impl PlanLines {
     ///
     /// Fails if the plan cannot be read.
     pub(crate) fn matching(&self, text: &str) -> io::Result<Option<Arc<Vec<u32>>>> {
-        let wanted = text.trim().to_ascii_lowercase().into_bytes();
-        if wanted.is_empty() {
+        if text.trim().is_empty() {
             return Ok(None);
         }
         let mut last = self.filtered.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,13 +61,10 @@ impl PlanLines {
             return Ok(Some(Arc::clone(found)));
         }
         let (mut found, mut at) = (Vec::new(), 0);
-        let has = |path: &[u8]| {
-            let path = path.to_ascii_lowercase();
-            path.windows(wanted.len()).any(|part| part == wanted)
-        };
+        let wanted = Needle::new(text.trim().as_bytes());
         each_line(&self.output, |line, _| {
             let action = action(line)?;
-            if has(&action.path) || has(&action.kept) {
+            if wanted.is_in(&action.path) || wanted.is_in(&action.kept) {
                 found.push(at);
             }
             at += 1;

@@ -9,7 +9,7 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use axum::routing::get;
 use maud::{Markup, html};
-use review::Review;
+use review::{Needle, Review};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -93,10 +93,9 @@ fn matching(review: &Review, text: &str) -> Vec<u32> {
     if text.is_empty() {
         return all.collect();
     }
-    let text = text.to_ascii_lowercase().into_bytes();
-    let has = |path: &[u8]| path.windows(text.len()).any(|part| part.eq_ignore_ascii_case(&text));
+    let wanted = Needle::new(text.as_bytes());
     let set = |set| review.sets().set(review.index(), set);
-    all.filter(|&at| set(at).folders.iter().any(|folder| has(&folder.path))).collect()
+    all.filter(|&at| set(at).folders.iter().any(|folder| wanted.is_in(&folder.path))).collect()
 }
 
 async fn rows(
