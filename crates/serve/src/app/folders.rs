@@ -119,7 +119,7 @@ impl Kept {
 fn answer(jobs: &Jobs, id: JobId) -> Result<Output, String> {
     let job = jobs.job(id).ok_or("lop ended without a result")?;
     // Exit code 3 means that lop could not examine everything. The result is correct for the rest.
-    if !matches!(job.exit_code, Some(0 | 3)) {
+    if !job.has_succeeded() {
         let message = job.error.as_ref().map(|error| error.message.clone());
         return Err(message.unwrap_or_else(|| "lop ended without a result".into()));
     }

@@ -80,7 +80,7 @@ impl Followed {
             entry.output = output.ok();
             entry.plan = plan.and_then(|file| Output::of_file(file).ok());
             end(entry.job_mut(), status.ok());
-            if entry.job.exit_code.is_none_or(|code| code != 0 && code != 3) {
+            if !entry.job.has_succeeded() {
                 // An incomplete plan must not be applied.
                 entry.plan = None;
             }

@@ -42,6 +42,11 @@ impl Job {
         self.ended_ms.is_none()
     }
 
+    /// Returns whether the job did its work, except perhaps for single files (exit code 3).
+    pub fn has_succeeded(&self) -> bool {
+        matches!(self.exit_code, Some(0 | 3))
+    }
+
     /// Returns a number of the summary that lop printed.
     pub fn summary(&self, key: &str) -> Option<u64> {
         self.result.as_ref()?.get("summary")?.get(key)?.as_u64()

@@ -94,8 +94,7 @@ fn content(app: &App) -> Result<Markup, PageError> {
 /// Returns the last job that made a plan, if it succeeded.
 fn last_plan(app: &App) -> Option<Arc<Job>> {
     let job = app.jobs.list().into_iter().find(|job| job.kind == JobKind::Plan)?;
-    let is_plan = job.ended_ms.is_some() && app.jobs.plan(job.id).is_some();
-    (is_plan && matches!(job.exit_code, Some(0 | 3))).then_some(job)
+    (job.has_succeeded() && app.jobs.plan(job.id).is_some()).then_some(job)
 }
 
 fn form(decisions: u64) -> Markup {

@@ -38,7 +38,7 @@ pub(in crate::pages) fn title(kind: JobKind) -> &'static str {
 /// Returns the outcome of the job that the query names, or nothing if it is unknown or still running.
 pub(in crate::pages) fn outcome(app: &App, Query(Done { done }): &Query<Done>) -> Markup {
     let job = done.parse().ok().and_then(|id| app.jobs.job(JobId(id)));
-    let Some(job) = job.filter(|job| job.ended_ms.is_some()) else { return html! {} };
+    let Some(job) = job.filter(|job| !job.is_running()) else { return html! {} };
     let (class, how) = how_it_ended(&job);
     html! {
         section #outcome.note.(class) tabindex="-1" aria-labelledby="outcome-title" {
