@@ -11,6 +11,7 @@ use std::collections::{HashMap, HashSet};
 use walk::DirId;
 
 use crate::index::Index;
+use crate::index::dirs::name_of;
 
 /// All folder sets, sorted by reclaimable bytes.
 #[derive(Debug)]
@@ -205,7 +206,7 @@ impl FolderSets {
             common = Some(end);
         }
         let common = common.unwrap_or_default();
-        let names: Vec<&[u8]> = common.iter().map(|&dir| dirs.name_bytes(tree, dir)).collect();
+        let names: Vec<&[u8]> = common.iter().map(|&dir| name_of(tree, dir)).collect();
         names.join(&b'/')
     }
 

@@ -1,5 +1,5 @@
 //! Services for long-running processes: progress, cancellation, bounded memory and throttling. Also
-//! the text for sizes and counts in messages.
+//! the text for sizes, counts and names in messages.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
@@ -15,11 +15,13 @@
 //! | `sync` | locks without poisoning, and cleanup after a panic |
 //! | `usage` | processor time and waits of a thread |
 //! | [`quantity`] | sizes and counts as text for people |
+//! | [`shown`] | names as text for people |
 
 pub mod memory;
 mod process;
 mod progress;
 pub mod quantity;
+pub mod shown;
 mod signals;
 mod spill;
 mod stalls;

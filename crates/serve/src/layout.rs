@@ -3,6 +3,7 @@
 //! File names come from the disk and can contain anything. They are shown only through [`name`].
 
 use maud::{Markup, PreEscaped, html};
+use runtime::shown::{Shown, shown_name};
 
 use crate::assets;
 
@@ -29,17 +30,16 @@ pub(crate) fn first_tags(title: &str) -> Markup {
     }
 }
 
-/// Returns a file name or a path for display. Bytes that are not UTF-8, control characters and
-/// characters that change the direction of text are shown as escapes in `<span class=esc>`.
+/// Returns a file name or a path for display. Characters and bytes that nobody would see are shown as escapes
+/// in `<span class=esc>`.
 pub(crate) fn name(bytes: &[u8]) -> Markup {
     let mut out = String::with_capacity(bytes.len());
-    escape_into(&mut out, bytes, |_| false);
+    write_shown(&mut out, shown_name(bytes));
     html! { bdi { (PreEscaped(out)) } }
 }
 
-/// Appends text as [`name`] shows it, but without an element around it. `keeps` returns true for
-/// confusing characters that are shown as they are.
-pub(crate) fn escape_into(out: &mut String, bytes: &[u8], keeps: impl Fn(char) -> bool) {
+/// Appends HTML that shows these characters, with one element around each sequence of escapes.
+pub(crate) fn write_shown(out: &mut String, shown: impl IntoIterator<Item = Shown>) {
     let mut is_escape = false;
     let mut span = |out: &mut String, wanted: bool| {
         if wanted != is_escape {
@@ -47,23 +47,16 @@ pub(crate) fn escape_into(out: &mut String, bytes: &[u8], keeps: impl Fn(char) -
             is_escape = wanted;
         }
     };
-    for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            let is_confusing = is_confusing(letter) && !keeps(letter);
-            span(out, is_confusing);
-            match letter {
-                letter if is_confusing => out.extend(letter.escape_default()),
-                '<' => out.push_str("&lt;"),
-                '>' => out.push_str("&gt;"),
-                '&' => out.push_str("&amp;"),
-                '"' => out.push_str("&quot;"),
-                '\'' => out.push_str("&#39;"),
-                letter => out.push(letter),
-            }
-        }
-        for byte in chunk.invalid() {
-            span(out, true);
-            out.push_str(&format!("\\x{byte:02x}"));
+    for shown in shown {
+        span(out, shown.is_escape());
+        match shown {
+            Shown::Letter('<') => out.push_str("&lt;"),
+            Shown::Letter('>') => out.push_str("&gt;"),
+            Shown::Letter('&') => out.push_str("&amp;"),
+            Shown::Letter('"') => out.push_str("&quot;"),
+            Shown::Letter('\'') => out.push_str("&#39;"),
+            Shown::Letter(letter) => out.push(letter),
+            escape => out.push_str(&escape.to_string()),
         }
     }
     span(out, false);
@@ -78,24 +71,7 @@ pub(crate) fn path_name(path: &[u8]) -> Markup {
 
 /// Returns the same text as [`name`], for attributes and scripts.
 pub(crate) fn plain_name(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len());
-    for chunk in bytes.utf8_chunks() {
-        for letter in chunk.valid().chars() {
-            if is_confusing(letter) {
-                out.extend(letter.escape_default());
-            } else {
-                out.push(letter);
-            }
-        }
-        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
-    }
-    out
-}
-
-/// Returns whether a character is invisible, breaks lines or changes the direction of text.
-pub(crate) fn is_confusing(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+    shown_name(bytes).iter().map(ToString::to_string).collect()
 }
 
 #[cfg(test)]
@@ -113,8 +89,12 @@ mod tests {
         assert_eq!(plain_name(b"a\n\xff\xe2\x80\xaegpj.exe"), "a\\n\\xff\\u{202e}gpj.exe");
         assert_eq!(
             name(b"\xff\x1b").into_string(),
-            "<bdi><span class=\"esc\">\\xff\\u{1b}</span></bdi>"
+            "<bdi><span class=\"esc\">\\xff\\x1b</span></bdi>"
         );
         assert_eq!(plain_name("Größe 日本".as_bytes()), "Größe 日本");
+        assert_eq!(
+            name(b"/a b/  ").into_string(),
+            "<bdi>/a b/<span class=\"esc\">\\x20\\x20</span></bdi>"
+        );
     }
 }

@@ -2,11 +2,12 @@
 //!
 //! Names are bytes, which are written unchanged to a pipe or a file. On a terminal, a control character could move the
 //! cursor, and a bidirectional override could make one name look like another. Names are therefore escaped on
-//! terminals and in all messages. The escapes cannot be reversed, because a backslash in a name is not doubled.
+//! terminals and in all messages, as [`runtime::shown`] describes.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::io;
+
+use runtime::shown::{Shown, is_confusing, is_plain_name, shown_name, shown_text};
 
 /// The representation of file names on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,7 +23,18 @@ impl Names {
     pub(crate) fn show(self, name: &[u8]) -> Cow<'_, [u8]> {
         match self {
             Names::Raw => Cow::Borrowed(name),
-            Names::Escaped => escape(name),
+            Names::Escaped if is_plain_name(name) => Cow::Borrowed(name),
+            Names::Escaped => Cow::Owned(joined(shown_name(name))),
+        }
+    }
+
+    /// Returns the bytes to write for a text that may contain names, such as a message. It takes up one line if names
+    /// are escaped. In contrast to [`Names::show`], spaces before and after names stay, because they belong to the
+    /// text.
+    pub(crate) fn show_text(self, text: &[u8]) -> Cow<'_, [u8]> {
+        match self {
+            Names::Raw => Cow::Borrowed(text),
+            Names::Escaped => escape_text(text),
         }
     }
 
@@ -56,43 +68,16 @@ impl Names {
     }
 }
 
-fn escape(name: &[u8]) -> Cow<'_, [u8]> {
-    if let Ok(text) = std::str::from_utf8(name)
-        && !text.chars().any(is_disturbing)
-    {
-        return Cow::Borrowed(name);
-    }
-    let mut shown = String::with_capacity(name.len() + 16);
-    for chunk in name.utf8_chunks() {
-        chunk.valid().chars().for_each(|c| push(c, &mut shown));
-        for byte in chunk.invalid() {
-            let _infallible = write!(shown, "\\x{byte:02x}");
-        }
-    }
-    Cow::Owned(shown.into_bytes())
-}
-
-fn push(c: char, shown: &mut String) {
-    match c {
-        '\n' => shown.push_str("\\n"),
-        '\r' => shown.push_str("\\r"),
-        '\t' => shown.push_str("\\t"),
-        c if c.is_ascii_control() => {
-            let _infallible = write!(shown, "\\x{:02x}", u32::from(c));
-        }
-        c if is_disturbing(c) => {
-            let _infallible = write!(shown, "\\u{{{:x}}}", u32::from(c));
-        }
-        c => shown.push(c),
+/// Returns a text, such as a message, on one line.
+fn escape_text(text: &[u8]) -> Cow<'_, [u8]> {
+    match std::str::from_utf8(text) {
+        Ok(plain) if !plain.contains(is_confusing) => Cow::Borrowed(text),
+        _ => Cow::Owned(joined(shown_text(text))),
     }
 }
 
-/// Returns whether a character is a control character (C0, DEL, C1), a line separator, or a character that changes the
-/// text direction (Unicode Standard Annex 9, section 2).
-pub(crate) fn is_disturbing(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{061c}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2066}'..='\u{2069}')
+fn joined(shown: impl IntoIterator<Item = Shown>) -> Vec<u8> {
+    shown.into_iter().map(|shown| shown.to_string()).collect::<String>().into_bytes()
 }
 
 #[cfg(test)]
@@ -114,6 +99,12 @@ mod tests {
         assert_eq!(escaped(b"\x1b[31m\x7f\0"), "\\x1b[31m\\x7f\\x00");
         assert_eq!(escaped(b"ok\xff\xc3"), "ok\\xff\\xc3");
         assert_eq!(escaped("\u{9b}1m \u{202e}cod.exe".as_bytes()), "\\u{9b}1m \\u{202e}cod.exe");
+    }
+
+    #[test]
+    fn only_spaces_at_the_ends_of_names_are_escaped() {
+        assert_eq!(escaped(b"./a b/ lead"), "./a b/\\x20lead");
+        assert_eq!(&*Names::Escaped.show_text(b" ./a/ and\n"), b" ./a/ and\\n");
     }
 
     #[test]

@@ -42,13 +42,13 @@ impl Stream {
 
     /// Prints a line to standard error. Characters that could disturb a terminal are escaped.
     pub(crate) fn note(self, text: &[u8]) {
-        write_line(&[&self.names.show(text)]);
+        write_line(&[&self.names.show_text(text)]);
     }
 
     /// Prints a message to standard error, prefixed with `lop: `.
     pub(crate) fn complain(self, text: &[u8]) {
         let (start, end) = self.bold();
-        write_line(&[start, b"lop:", end, b" ", &self.names.show(text)]);
+        write_line(&[start, b"lop:", end, b" ", &self.names.show_text(text)]);
     }
 
     /// Writes a line of bold text.

@@ -72,11 +72,6 @@ impl Dirs {
         self.name[number as usize]
     }
 
-    /// Returns the name of a directory.
-    pub(crate) fn name_bytes<'t>(&self, tree: &'t Tree, number: u32) -> &'t [u8] {
-        name_of(tree, number)
-    }
-
     /// Returns the number of the directory at an absolute path.
     pub(crate) fn find(&self, tree: &Tree, path: &[u8]) -> Option<u32> {
         let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
@@ -112,6 +107,7 @@ impl Dirs {
     }
 }
 
-fn name_of(tree: &Tree, dir: u32) -> &[u8] {
+/// Returns the name of a directory with this number.
+pub(crate) fn name_of(tree: &Tree, dir: u32) -> &[u8] {
     tree.dir_name(DirId(dir)).unwrap_or_default().to_bytes()
 }

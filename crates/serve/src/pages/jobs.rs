@@ -187,7 +187,7 @@ async fn purge(State(app): State<Arc<App>>, body: Bytes) -> Answer {
     app.check_actions()?;
     let PurgeRequest { days } = read(&body)?;
     if days > MAX_DAYS {
-        return Err(PageError::bad_request("This is more than a hundred years").into());
+        return Err(PageError::bad_request("This is more than a hundred years"));
     }
     let spec = JobSpec::PurgeQuarantine { older_than_seconds: days * 86_400 };
     Ok(started(app.blocking(|app| start(app, spec)).await?))

@@ -85,7 +85,7 @@ fn write_file_action(
     write!(out, "  {:<12}  ", word(file_action))?;
     out.write_all(&names.show_line(&file_action.path))?;
     if let FileState::LeftAlone(why) = &file_action.state {
-        return out.write_all(&[b"  (", &*names.show(why.as_bytes()), b")\n"].concat());
+        return out.write_all(&[b"  (", &*names.show_text(why.as_bytes()), b")\n"].concat());
     }
     if let Some(kept) = &file_action.kept {
         out.write_all(&[b"  (kept: ", &*names.show_line(&kept.path), b")\n"].concat())?;

@@ -8,10 +8,9 @@ use std::io::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use runtime::shown::is_confusing;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
-
-use crate::output::names::is_disturbing;
 
 /// The version of all documents. It increases when a key is removed or renamed, or when its meaning changes. New keys
 /// do not change it.
@@ -148,7 +147,7 @@ impl Formatter for Plain {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_disturbing(*c)) {
+        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_confusing(*c)) {
             out.write_all(&rest.as_bytes()[..at])?;
             // All of these characters are in the Basic Multilingual Plane, so one escape sequence is enough.
             write!(out, "\\u{:04x}", u32::from(c))?;

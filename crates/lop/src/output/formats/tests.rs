@@ -116,7 +116,7 @@ fn json_preserves_every_name_and_the_summary() {
 fn json_escapes_what_could_disturb_a_terminal() {
     let text = written(Format::Json, &with_newlines(), PIPE);
     let text = String::from_utf8(text).expect("is UTF-8");
-    assert!(!text.lines().flat_map(str::chars).any(crate::output::names::is_disturbing));
+    assert!(!text.lines().flat_map(str::chars).any(runtime::shown::is_confusing));
 }
 
 #[test]

@@ -6,8 +6,7 @@
 use std::fmt::Write;
 
 use axum::http::HeaderValue;
-
-use crate::layout::is_confusing;
+use runtime::shown::is_confusing;
 
 /// Maximum number of bytes of a name. File systems allow 255; replacements can make it longer.
 const MAX_NAME: usize = 1024;

@@ -1,8 +1,9 @@
 //! Shows the beginning of a file as text.
 
 use maud::{Markup, PreEscaped, html};
+use runtime::shown::{Shown, shown_text};
 
-use crate::layout::escape_into;
+use crate::layout::write_shown;
 use crate::quantity;
 
 /// Number of bytes that are shown.
@@ -13,7 +14,11 @@ pub(super) fn fragment(start: &[u8], size: u64) -> Markup {
     let is_cut = size > start.len() as u64;
     let shown = if is_cut { without_cut_letter(start) } else { start };
     let mut text = String::with_capacity(shown.len());
-    escape_into(&mut text, shown, |letter| matches!(letter, '\n' | '\t'));
+    let keep_lines = |letter| match letter {
+        Shown::Escaped(letter @ ('\n' | '\t')) => Shown::Letter(letter),
+        other => other,
+    };
+    write_shown(&mut text, shown_text(shown).map(keep_lines));
     html! {
         pre tabindex="0" aria-label="Text of the file" { (PreEscaped(text)) }
         @if is_cut {
@@ -49,7 +54,7 @@ mod tests {
     #[test]
     fn other_bytes_share_one_element_of_escapes() {
         let shown = fragment(b"a\xff\xfe\x00b", 5).into_string();
-        assert!(shown.contains(r#">a<span class="esc">\xff\xfe\u{0}</span>b</pre>"#), "{shown}");
+        assert!(shown.contains(r#">a<span class="esc">\xff\xfe\x00</span>b</pre>"#), "{shown}");
     }
 
     #[test]
