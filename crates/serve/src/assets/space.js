@@ -131,9 +131,12 @@ function startMap(part, tree, by) {
       alertUser(error.message);
     }
   };
+  // The map that the page contains does not know the size of the window, so the first one is replaced at once.
+  let delay = 0;
   new ResizeObserver(() => {
     clearTimeout(timer);
-    timer = setTimeout(fit, 150);
+    timer = setTimeout(fit, delay);
+    delay = 150;
   }).observe(map);
 }
 

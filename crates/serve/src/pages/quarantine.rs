@@ -1,5 +1,6 @@
 //! The page with the files in quarantine, which can be restored or removed for good.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -162,10 +163,10 @@ fn file_table(stored: &[QuarantinedFile]) -> Markup {
                     th.wide scope="col" { "Came from" }
                     th.num scope="col" { "Size" }
                     th.num.optional scope="col" { "Run" }
-                    th.optional scope="col" { "Since" }
+                    th.optional.when scope="col" { "Since" }
                 } }
                 tbody {
-                    @for file in stored.iter().rev().take(LISTED) {
+                    @for file in newest_first(stored).into_iter().take(LISTED) {
                         tr {
                             td {
                                 (path_name(&file.path))
@@ -183,6 +184,13 @@ fn file_table(stored: &[QuarantinedFile]) -> Markup {
             p.dim { "The newest " (count(LISTED as u64)) " of " (counted(stored.len() as u64, "entry", "entries")) " are shown." }
         }
     }
+}
+
+/// Returns the files of the newest run first, those of a run in the order of its plan.
+fn newest_first(stored: &[QuarantinedFile]) -> Vec<&QuarantinedFile> {
+    let mut files: Vec<&QuarantinedFile> = stored.iter().collect();
+    files.sort_by_key(|file| Reverse(file.run));
+    files
 }
 
 /// How old files have to be.
@@ -215,4 +223,26 @@ fn before_ms(now: SystemTime, days: u64) -> i64 {
     let now = now.duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
     let age = u128::from(days).saturating_mul(DAY_MS.into());
     i64::try_from(now.saturating_sub(age)).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{QuarantinedFile, newest_first};
+
+    #[test]
+    fn the_newest_run_comes_first_and_its_files_are_in_order() {
+        let file = |run, path: &str| QuarantinedFile {
+            run,
+            since_ms: 0,
+            path: path.into(),
+            at: Vec::new(),
+            size: 1,
+            allocated: 1,
+            files: None,
+            rule: None,
+        };
+        let stored = [file(1, "a"), file(1, "b"), file(2, "c"), file(2, "d")];
+        let paths: Vec<&[u8]> = newest_first(&stored).iter().map(|file| &*file.path).collect();
+        assert_eq!(paths, [b"c", b"d", b"a", b"b"]);
+    }
 }

@@ -122,7 +122,7 @@ fn row(loaded: Loaded<'_>, at: u32, rank: usize) -> Markup {
             span role="gridcell" {
                 @match set.folders.as_slice() {
                     [] => {}
-                    [only] => { span.path { (name(&only.path)) } span.where { "copies in one folder" } }
+                    [only] => { span.path { (name(&only.path)) } span.where { "in one folder" } }
                     [first, second] => {
                         span.path { (name(&first.path)) } span.where { span.path { (name(&second.path)) } }
                     }

@@ -62,6 +62,12 @@ enum Item {
     Rest(usize),
 }
 
+impl Item {
+    fn dir(self) -> Option<DirId> {
+        if let Item::Dir(dir) = self { Some(dir) } else { None }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Tile {
     item: Item,
@@ -72,6 +78,8 @@ struct Tile {
     size: u64,
     rect: Rect,
     level: u32,
+    /// The part that its colour shows: what is reclaimable, or what has grown.
+    highlighted: Share,
     /// True if the tiles in it follow.
     is_open: bool,
 }
@@ -178,6 +186,7 @@ fn inner(
     let sized =
         children.into_iter().map(|child| (measure.of(&space.totals(child)), Item::Dir(child)));
     let mut items: Vec<(u64, Item)> = sized.filter(|(size, _)| *size > 0).collect();
+    let mut rest = (0, 0);
     let own = measure.of_own(space, dir);
     let total = items.iter().map(|(size, _)| size).fold(own, |sum, size| sum.saturating_add(*size));
     let shown = items.partition_point(|(size, _)| area_of(*size, total, rect) >= MIN_AREA);
@@ -185,6 +194,8 @@ fn inner(
     if !small.is_empty() {
         let size =
             small.iter().map(|(size, _)| size).fold(0, |sum, size| u64::saturating_add(sum, *size));
+        let dirs = small.iter().filter_map(|(_, item)| item.dir());
+        rest = dirs.map(|dir| measure.highlighted(&space.totals(dir))).fold((0, 0), sum);
         items.push((size, Item::Rest(small.len())));
     }
     if own > 0 {
@@ -194,10 +205,19 @@ fn inner(
     let areas: Vec<u64> = items.iter().map(|(size, _)| *size).collect();
     let rects = squarify(&areas, rect);
     let placed = items.into_iter().zip(rects).map(|((size, item), rect)| {
-        let own_top = if let Item::Dir(dir) = item { Some(dir) } else { None };
-        Tile { item, parent: dir, top: top.or(own_top), size, rect, level, is_open: false }
+        let (part, whole) = match item {
+            Item::Dir(dir) => measure.highlighted(&space.totals(dir)),
+            Item::Own => measure.highlighted_own(space, dir),
+            Item::Rest(_) => rest,
+        };
+        let (top, highlighted) = (top.or(item.dir()), Share::new(part, whole));
+        Tile { item, parent: dir, top, size, rect, level, highlighted, is_open: false }
     });
     placed.collect()
+}
+
+fn sum(a: (u64, u64), b: (u64, u64)) -> (u64, u64) {
+    (a.0.saturating_add(b.0), a.1.saturating_add(b.1))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "one part in 2^53 cannot be seen")]
@@ -215,8 +235,8 @@ fn draw_tile(space: &Space, tile: &Tile, measure: Measure, whole: u64) -> Markup
     };
     html! {
         a href=(address(space, to, measure)) tabindex="-1" data-top=[tile.top.map(|dir| key(space, dir))] {
-            title { (label) ": " (facts) (colour_text(space, tile, measure)) }
-            rect.tile.{ "share-" (colour(space, tile, measure)) } .open[tile.is_open] .other[!matches!(tile.item, Item::Dir(_))]
+            title { (label) ": " (facts) (colour_text(tile, measure)) }
+            rect.tile.{ "share-" (tile.highlighted.class()) } .open[tile.is_open]
                 x=(round(x)) y=(round(y)) width=(round(width)) height=(round(height)) {}
             @if let Some(text) = fitting(&label, width - 8.0).filter(|_| height >= 15.0) {
                 text x=(round(x + 4.0)) y=(round(y + 12.5)) { (text) }
@@ -255,25 +275,9 @@ fn round(pixels: f64) -> f64 {
     (pixels * 10.0).round() / 10.0
 }
 
-/// Returns the part of a folder that its colour shows: what is reclaimable, or what has grown.
-fn highlighted(space: &Space, tile: &Tile, measure: Measure) -> Option<Share> {
-    let Item::Dir(dir) = tile.item else { return None };
-    let totals = space.totals(dir);
-    let part = match measure {
-        Measure::Grown => Measure::Grown.of(&totals),
-        _ => totals.reclaimable,
-    };
-    Some(Share::new(part, totals.allocated))
-}
-
-fn colour(space: &Space, tile: &Tile, measure: Measure) -> usize {
-    highlighted(space, tile, measure).map_or(0, Share::class)
-}
-
-fn colour_text(space: &Space, tile: &Tile, measure: Measure) -> String {
+fn colour_text(tile: &Tile, measure: Measure) -> String {
     let word = if measure == Measure::Grown { "new" } else { "reclaimable" };
-    let share = highlighted(space, tile, measure);
-    share.map(|share| format!(", {} of its disk space {word}", share.text())).unwrap_or_default()
+    format!(", {} of its disk space {word}", tile.highlighted.text())
 }
 
 /// Returns the explanation of the colours.

@@ -72,6 +72,20 @@ impl Measure {
         }
     }
 
+    /// Returns the bytes of a folder that its colour on the map shows, and its disk space.
+    pub(super) fn highlighted(self, totals: &Totals) -> (u64, u64) {
+        (self.colour().of(totals), totals.allocated)
+    }
+
+    /// Returns the same for the files directly in a folder.
+    pub(super) fn highlighted_own(self, space: &Space, dir: DirId) -> (u64, u64) {
+        (self.colour().of_own(space, dir), space.own(dir).allocated)
+    }
+
+    fn colour(self) -> Measure {
+        if self == Measure::Grown { Measure::Grown } else { Measure::Reclaimable }
+    }
+
     /// Returns a size in bars as text.
     pub(super) fn amount(self, size: u64) -> String {
         match self {

@@ -46,6 +46,17 @@ fn a_folder_is_a_link_to_its_own_page() {
 }
 
 #[test]
+fn every_tile_has_a_colour_of_the_legend() {
+    let page = served().get("/space").text();
+    let tiles: Vec<&str> = page.split("<title>").skip(2).collect();
+    let own = tiles.iter().find(|tile| tile.starts_with("Files directly here: 52.0 KiB"));
+    let own = own.unwrap_or_else(|| panic!("the file of a folder: {page}"));
+    assert!(own.contains("100 % of its disk space reclaimable"), "{own}");
+    assert!(own.contains("class=\"tile share-3\""), "{own}");
+    assert!(tiles.iter().all(|tile| tile.contains("tile share-") && !tile.contains(" other")));
+}
+
+#[test]
 fn rows_of_a_folder_are_loaded_when_it_is_opened() {
     let served = served();
     let dir = attribute(&served.get("/space").text(), ">large</bdi>", "data-dir");
