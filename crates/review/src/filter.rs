@@ -81,7 +81,7 @@ enum DecisionState {
 pub struct FilterError {
     /// The term at fault as typed. If it is too long, its beginning.
     pub term: String,
-    /// The mistake, and the texts that are allowed.
+    /// The mistake, and the texts that are allowed. It follows the term in the message.
     pub reason: String,
 }
 

@@ -50,7 +50,7 @@ pub enum Error {
 
 /// The reason why a request failed, as the user reads it.
 ///
-/// As a response, it is a JSON object with `error`, `advice` and `link`. For a browser that loads a page,
+/// As a response, it is a JSON object with `error`, `advice`, `link` and `overtaken`. For a browser that loads a page,
 /// [`crate::error_page`] puts a page in its place.
 #[derive(Clone, Debug)]
 pub(crate) struct PageError {
@@ -59,6 +59,8 @@ pub(crate) struct PageError {
     advice: &'static str,
     /// Where the user can follow the advice. May be empty.
     link: &'static str,
+    /// Tells a script that another window has changed a decision, so that this page is out of date.
+    is_overtaken: bool,
 }
 
 impl PageError {
@@ -68,7 +70,7 @@ impl PageError {
         text: impl Into<String>,
         advice: &'static str,
     ) -> PageError {
-        PageError { status, text: text.into(), advice, link: "" }
+        PageError { status, text: text.into(), advice, link: "", is_overtaken: false }
     }
 
     /// The request itself is wrong. `text` says why.
@@ -119,6 +121,11 @@ impl PageError {
         PageError { link, ..self }
     }
 
+    /// Marks the error as caused by a decision of another window.
+    pub(crate) fn overtaken(self) -> PageError {
+        PageError { is_overtaken: true, ..self }
+    }
+
     /// Returns what happened, without a full stop.
     pub(crate) fn text(&self) -> &str {
         &self.text
@@ -167,7 +174,9 @@ impl From<catalog::Error> for PageError {
 
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
-        let body = json!({ "error": self.text, "advice": self.advice, "link": self.link });
+        let body = json!({
+            "error": self.text, "advice": self.advice, "link": self.link, "overtaken": self.is_overtaken,
+        });
         let mut response = (self.status, Json(body)).into_response();
         response.extensions_mut().insert(self);
         response

@@ -11,7 +11,7 @@ const PAGES: [(&str, &str); 8] = [
     ("Start", "/"),
     ("Groups", "/groups"),
     ("Same folders", "/same-folders"),
-    ("Folders", "/folders"),
+    ("Compare folders", "/folders"),
     ("Space", "/space"),
     ("Plan", "/plan"),
     ("Runs", "/runs"),

@@ -66,7 +66,7 @@ pub(super) fn table(job: Job, comparisons: &[&Comparison]) -> String {
             (Some(figure), false) => format!("**{}** | **no**", shown(*figure, *measure)),
             (None, _) => "not measured | -".to_owned(),
         };
-        text.push_str(&format!("| {work} | {} | {cells} |\n", limit_shown(*limit, *measure)));
+        text.push_str(&format!("| {work} | {} | {cells} |\n", shown(*limit, *measure)));
     }
     text.push('\n');
     text
@@ -96,13 +96,6 @@ impl Requirement {
 
 fn row(work: impl Into<String>, limit: f64, measure: Measure, figure: Option<f64>) -> Requirement {
     Requirement { work: work.into(), limit, measure, figure }
-}
-
-fn limit_shown(limit: f64, measure: Measure) -> String {
-    match measure {
-        Measure::LongestTask => shown(limit, Measure::Milliseconds),
-        _ => shown(limit, measure),
-    }
 }
 
 fn shown(value: f64, measure: Measure) -> String {

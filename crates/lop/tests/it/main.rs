@@ -63,6 +63,7 @@ mod selection;
 mod serve_choices;
 mod serve_kills;
 mod serve_large;
+mod serve_messages;
 mod serve_pages;
 mod serve_pictures;
 mod serve_tabs;

@@ -75,7 +75,7 @@ fn a_person_scans_decides_by_folder_applies_and_undoes() {
     browser.screenshot("serve-plan");
     browser.click("[data-dialog=apply-dialog]");
     browser.click("#apply-dialog button[value=ok]");
-    browser.wait_for_text("#outcome", "60 files done");
+    browser.wait_for_text("#outcome", "60 files moved to quarantine");
     assert!(Snapshot::of(lop.path("nas")) != before, "files were moved to quarantine");
     browser.finish();
 

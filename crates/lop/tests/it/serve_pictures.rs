@@ -157,7 +157,7 @@ fn the_pages_of_a_review_are_pictured() {
     picture(&lop, &mut browser, "plan");
     browser.click("button[data-dialog=apply-dialog]");
     browser.click("#apply-dialog button[value=ok]");
-    browser.wait_for_text("#outcome", "files done");
+    browser.wait_for_text("#outcome", "files moved to quarantine");
     browser.open(&server.page("/runs/1"));
     browser.wait_for("table.listed");
     picture(&lop, &mut browser, "run");

@@ -120,7 +120,7 @@ fn a_running_apply_shows_in_the_other_window_where_a_second_one_is_refused() {
     assert_accessible(&mut second);
     holder.finish(b"");
     for browser in [&first, &second] {
-        browser.wait_for_text("#outcome", "5 files done");
+        browser.wait_for_text("#outcome", "5 files moved to quarantine");
     }
     let history = lop.json(["history"]);
     assert_eq!(history["runs"].as_array().map(Vec::len), Some(1), "{history}");

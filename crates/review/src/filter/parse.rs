@@ -1,7 +1,7 @@
 //! Parses filters. The text may come from anywhere, so no text may make this code panic or recurse.
 
 use crate::filter::bound::{self, Bound};
-use crate::filter::pattern::{compile_name, compile_path};
+use crate::filter::pattern::{compile, compile_path};
 use crate::filter::types::Type;
 use crate::filter::{Condition, DecisionState, Filter, FilterError, MAX_LENGTH, MAX_TERMS, Term};
 
@@ -130,29 +130,29 @@ fn condition(token: &Token) -> Result<Condition, FilterError> {
             Ok(if key == "path" { Condition::Path(pattern) } else { Condition::Name(pattern) })
         }
         "ext" => extensions(value).map(Condition::Ext).ok_or_else(|| {
-            none("ext: takes extensions separated by commas, as in ext:jpg,png")
+            none("takes extensions separated by commas, as in ext:jpg,png")
         }),
         "type" => types(value).map(Condition::Type).ok_or_else(|| {
             let all = Type::ALL.map(Type::word).join(", ");
-            none(&format!("type: takes some of {all}, separated by commas"))
+            none(&format!("takes some of {all}, separated by commas"))
         }),
         "size" => Bound::parse(value, bound::size).map(Condition::Size).ok_or_else(|| {
-            none("size: takes a comparison or a range in bytes, K, M, G or T, as in size:>10M or size:4K..1G")
+            none("takes a comparison or a range in bytes, K, M, G or T, as in size:>10M or size:4K..1G")
         }),
         "age" => age(value).map(Condition::Age).ok_or_else(|| {
             none(
-                "age: takes a comparison or a range in h, d, w, m (30 days) or y (365 days), as in age:>1y or \
+                "takes a comparison or a range in h, d, w, m (30 days) or y (365 days), as in age:>1y or \
                  age:30d..1y",
             )
         }),
         "copies" => Bound::parse(value, bound::count)
             .map(Condition::Copies)
-            .ok_or_else(|| none("copies: takes a comparison or a range, as in copies:>2 or copies:2..5")),
+            .ok_or_else(|| none("takes a comparison or a range, as in copies:>2 or copies:2..5")),
         "is" => {
             let found = DecisionState::ALL.into_iter().find(|is| is.word().eq_ignore_ascii_case(value));
             found
                 .map(Condition::Is)
-                .ok_or_else(|| none("is: takes undecided, decided or left"))
+                .ok_or_else(|| none("takes undecided, decided or left"))
         }
         _ => Err(none(
             "the keys are path, name, ext, type, size, age, copies and is; put the term into quotation marks to \
@@ -198,6 +198,6 @@ fn check_pattern(key: &str, text: &str) -> Result<(), String> {
             return Err("the pattern has too many braces inside each other".into());
         }
     }
-    let compiled = if key == "path" { compile_path(text) } else { compile_name(text) };
+    let compiled = if key == "path" { compile_path(text) } else { compile(text) };
     compiled.map(drop).map_err(|error| format!("the pattern is not valid: {}", error.kind()))
 }

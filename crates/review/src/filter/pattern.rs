@@ -146,11 +146,6 @@ pub(super) fn needed_in_name(pattern: &str) -> Option<Needle> {
     (!word.is_empty()).then(|| Needle::new(word.as_bytes()))
 }
 
-/// Compiles a pattern for names.
-pub(super) fn compile_name(pattern: &str) -> Result<GlobSet, globset::Error> {
-    compile(pattern)
-}
-
 /// Compiles a pattern for absolute paths without their leading slash. Unless the pattern starts with
 /// a slash, it may start at any directory.
 pub(super) fn compile_path(pattern: &str) -> Result<GlobSet, globset::Error> {
@@ -165,7 +160,8 @@ fn anchored(pattern: &str) -> String {
     }
 }
 
-fn compile(pattern: &str) -> Result<GlobSet, globset::Error> {
+/// Compiles a pattern for names.
+pub(super) fn compile(pattern: &str) -> Result<GlobSet, globset::Error> {
     let mut builder = GlobBuilder::new(pattern);
     builder.literal_separator(true).backslash_escape(true).case_insensitive(true);
     GlobSetBuilder::new().add(builder.build()?).build()

@@ -11,7 +11,7 @@ use globset::GlobSet;
 use crate::filter::Condition;
 use crate::filter::bound::Bound;
 use crate::filter::needle::Needle;
-use crate::filter::pattern::{PathTest, compile_name, may_match, needed_in_name};
+use crate::filter::pattern::{PathTest, compile, may_match, needed_in_name};
 use crate::filter::types::{Table, Type};
 use crate::filter::verdict::Verdict;
 
@@ -54,7 +54,7 @@ impl<'a> FileTest<'a> {
             Condition::Ext(extensions) => FileTest::Ext(extensions),
             // The parser has compiled all patterns before.
             Condition::Name(pattern) => {
-                FileTest::Name(compile_name(pattern).unwrap_or_default(), needed_in_name(pattern))
+                FileTest::Name(compile(pattern).unwrap_or_default(), needed_in_name(pattern))
             }
             Condition::Path(pattern) => FileTest::Path(PathTest::new(pattern)),
             Condition::Word(word) => FileTest::Word(WordTest::new(word.as_bytes())),

@@ -79,4 +79,5 @@ pub(crate) fn overtaken() -> PageError {
         "Another window has changed this decision since this page showed it",
         "The list is loaded again. Check your choice before you repeat it.",
     )
+    .overtaken()
 }

@@ -37,6 +37,18 @@ pub(crate) enum Progress {
     Failed(String),
 }
 
+impl Progress {
+    /// Returns the state in one word, for the script of the page.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Progress::Idle => "idle",
+            Progress::Running(_) => "running",
+            Progress::Done(_) => "done",
+            Progress::Failed(_) => "failed",
+        }
+    }
+}
+
 impl Folders {
     /// Returns the state of the comparison. `version` is the current version of the catalog.
     pub(super) fn progress(&self, jobs: &Jobs, version: u64) -> Progress {

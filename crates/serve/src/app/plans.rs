@@ -54,6 +54,11 @@ impl Plans {
         }
     }
 
+    /// Returns the action of the plan that a job applied.
+    pub(crate) fn action_of(&self, by: JobId) -> Option<Action> {
+        self.lock().values().find(|known| known.applied == Some(by)).map(|known| known.action)
+    }
+
     /// Returns what is known about the plan of a job.
     pub(crate) fn get(&self, plan: JobId) -> Option<Known> {
         self.lock().get(&plan.0).cloned()
@@ -68,8 +73,7 @@ impl Plans {
         if let Some(lines) = self.get(plan).and_then(|known| known.lines) {
             return Ok(lines);
         }
-        let gone = || PageError::not_found("lop serve no longer has this plan");
-        let output = jobs.plan(plan).ok_or_else(gone)?;
+        let output = jobs.plan(plan).ok_or_else(no_plan)?;
         let lines = PlanLines::index(output).map_err(|e| PageError::failed(&e))?;
         let lines = Arc::new(lines);
         if let Some(known) = self.lock().get_mut(&plan.0) {
@@ -97,7 +101,7 @@ impl Plans {
         let outdated =
             |text| Err(PageError::conflict(text, "Make the plan again.").with_link(FORM));
         let Some(Known { basis, .. }) = self.get(plan) else {
-            return outdated("lop serve no longer has this plan");
+            return Err(no_plan());
         };
         let now = now()?;
         if basis.decisions != now.decisions {
@@ -127,4 +131,10 @@ impl Plans {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<u64, Known>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns the error for a plan that the server has dropped or never had.
+pub(crate) fn no_plan() -> PageError {
+    let error = PageError::not_found("lop serve no longer has this plan");
+    error.with_advice("Make the plan again.").with_link(FORM)
 }

@@ -16,8 +16,8 @@ const modules = {
 
 const part = document.querySelector("[data-module]");
 const go = (path) => () => location.assign(path);
-onKey("p", "Go to the plan", go("/plan"));
-onKey("u", "Go to the runs, to undo", go("/runs"));
+onKey("p", "Go to the plan", go("/plan"), true);
+onKey("u", "Go to the runs, to undo", go("/runs"), true);
 listen();
 showLocalTimes();
 // Most pages show no jobs. They need the script only while a job is running.

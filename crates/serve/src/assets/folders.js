@@ -40,8 +40,9 @@ async function decide(button) {
     if (answer.others) return location.reload();
     seen = answer.seen;
   } catch (error) {
-    // The message of the server mentions a list that is loaded again. This page has no such list.
-    if (error.status === 409) alertUser("The catalog has changed since the folders were compared. Compare them again.", "/folders");
+    // The messages of the server mention a list that is loaded again. This page has no such list.
+    if (error.isOvertaken) alertUser("Another window has changed the decision about these folders. Load the page again.", "/folders");
+    else if (error.status === 409) alertUser("The catalog has changed since the folders were compared. Compare them again.", "/folders");
     return;
   }
   for (const other of button.parentElement.querySelectorAll("button[data-set]")) {

@@ -28,11 +28,14 @@ export function announce(text) {
   document.getElementById("live").textContent = text;
 }
 
-/** A failed request. `status` is the HTTP status, or 0 without a connection. */
+/**
+ * A failed request. `status` is the HTTP status, or 0 without a connection. `isOvertaken` if another window has changed
+ * a decision.
+ */
 export class Failed extends Error {
-  constructor(status, message, link) {
+  constructor(status, message, link, isOvertaken) {
     super(message);
-    Object.assign(this, { status, link });
+    Object.assign(this, { status, link, isOvertaken });
   }
 }
 
@@ -47,7 +50,7 @@ async function answer(request) {
   if (response.ok) return response;
   // Only something between the browser and lop serve, such as a proxy, answers without a reason.
   const said = await response.json().catch(() => ({ error: `The server answered ${response.status}` }));
-  throw new Failed(response.status, [`${said.error}.`, said.advice].filter(Boolean).join(" "), said.link);
+  throw new Failed(response.status, [`${said.error}.`, said.advice].filter(Boolean).join(" "), said.link, said.overtaken);
 }
 
 /** Returns the text of a page or a part of one. */

@@ -133,7 +133,10 @@ function openDialog(dialog, body) {
   }
   dialog.returnValue = "";
   dialog.onclose = () => {
-    if (dialog.returnValue === "ok") run(dialog.dataset.post, body ?? JSON.parse(dialog.dataset.body)).catch(() => {});
+    if (dialog.returnValue === "ok") run(dialog.dataset.post, body ?? JSON.parse(dialog.dataset.body)).catch((error) => {
+      // What this page offers is no longer possible, for example because its plan is outdated. The page says why.
+      if (error.link?.startsWith(`${location.pathname}#`)) location.reload();
+    });
   };
   dialog.showModal();
 }

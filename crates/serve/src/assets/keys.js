@@ -3,9 +3,12 @@
 
 const shortcuts = new Map();
 
-/** Registers a shortcut: the key as in KeyboardEvent.key, what it does, and the function. */
-export function onKey(keys, description, action) {
-  const shortcut = { keys: [keys].flat(), description, action };
+/**
+ * Registers a shortcut: the key as in KeyboardEvent.key, what it does, the function, and whether all pages have the
+ * shortcut.
+ */
+export function onKey(keys, description, action, isGeneral = false) {
+  const shortcut = { keys: [keys].flat(), description, action, isGeneral };
   for (const key of shortcut.keys) shortcuts.set(key, shortcut);
 }
 
@@ -17,7 +20,7 @@ function isTyping(target) {
 
 /** Starts to listen, and fills the button in the header. */
 export function listen() {
-  onKey("?", "Show the keys of this page", showHelp);
+  onKey("?", "Show the keys of this page", showHelp, true);
   document.getElementById("help")?.addEventListener("click", showHelp);
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target)) return;
@@ -41,7 +44,8 @@ function showHelp() {
   title.id = "keys-title";
   title.textContent = "Keys of this page";
   const list = document.createElement("dl");
-  for (const { keys, description } of new Set(shortcuts.values())) {
+  const all = [...new Set(shortcuts.values())];
+  for (const { keys, description } of all.sort((a, b) => a.isGeneral - b.isGeneral)) {
     const term = document.createElement("dt");
     for (const key of keys) {
       const cap = document.createElement("kbd");

@@ -133,6 +133,9 @@ export class ReviewPage {
 
   showError(text) {
     get("filter-error").textContent = text;
+    // The rows and totals are still those of the last filter that was understood.
+    for (const box of [this.totalsBox, this.splitBox]) box.classList.toggle("earlier", Boolean(text));
+    if (get("decide-all")) get("decide-all").disabled = Boolean(text);
     if (text) this.filterBox.setAttribute("aria-invalid", "true");
     else this.filterBox.removeAttribute("aria-invalid");
   }

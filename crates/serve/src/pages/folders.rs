@@ -34,7 +34,7 @@ async fn show(State(app): State<Arc<App>>) -> Result<Markup, PageError> {
             Some(why) => html! { div.empty { (why) } },
             None => content(app)?,
         };
-        Ok(page(app, "Folders", "/folders", &main))
+        Ok(page(app, "Compare folders", "/folders", &main))
     })
     .await
 }
@@ -53,12 +53,14 @@ fn content(app: &App) -> Result<Markup, PageError> {
 
 async fn state(State(app): State<Arc<App>>) -> Response {
     let state = app.blocking(|app| {
-        Ok(match app.related_folders()? {
-            Progress::Idle => json!({ "state": "idle" }),
-            Progress::Done(_) => json!({ "state": "done" }),
-            Progress::Failed(reason) => json!({ "state": "failed", "text": reason }),
-            Progress::Running(job) => json!({ "state": "running", "text": shown::running(&job) }),
-        })
+        let progress = app.related_folders()?;
+        let mut answer = json!({ "state": progress.word() });
+        match &progress {
+            Progress::Idle | Progress::Done(_) => {}
+            Progress::Failed(reason) => answer["text"] = json!(reason),
+            Progress::Running(job) => answer["text"] = json!(shown::running(job)),
+        }
+        Ok(answer)
     });
     answer(state.await)
 }

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 pub(super) use self::outcome::{Done, messages, outcome, title};
 use crate::api::{Answer, read};
 use crate::app::App;
+use crate::app::plans::no_plan;
 use crate::error::PageError;
 use crate::jobs::{Action, Job, JobId, JobSpec, StartError};
 
@@ -204,9 +205,7 @@ fn start(app: &App, spec: JobSpec) -> Result<JobId, PageError> {
             let advice = "Wait until it has ended, or cancel it first.";
             PageError::conflict(format!("{running} is still running"), advice).with_link("/runs")
         }
-        StartError::NoPlan(_) => {
-            PageError::conflict("lop serve no longer has this plan", "Make the plan again.")
-        }
+        StartError::NoPlan(_) => no_plan(),
         StartError::ShutDown => PageError::conflict("lop serve is stopping", ""),
         error @ StartError::Spawn(_) => PageError::failed(&error),
     })

@@ -214,7 +214,13 @@ async fn preview(
     let sum = sum.await?;
     Ok(html! {
         @if sum.files == 0 { p { "No file is that old. Nothing would be removed." } }
-        @else { p { b { (files(sum.files)) } ", " (size(sum.bytes)) " on disk, in quarantine for more than " (counted(days, "day", "days")) "." } }
+        @else {
+            p {
+                b { (files(sum.files)) } ", " (size(sum.bytes)) " on disk, in quarantine"
+                @if days > 0 { " for more than " (counted(days, "day", "days")) }
+                "."
+            }
+        }
     })
 }
 

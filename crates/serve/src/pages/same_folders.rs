@@ -162,12 +162,16 @@ async fn detail(
         app.review(|loaded| {
             loaded.check(chosen.revision)?;
             if chosen.id >= loaded.review.sets().len() {
-                return Err(PageError::not_found("This folder set does not exist"));
+                return Err(no_set());
             }
             Ok(detail::detail(loaded.review, chosen.id, app.changes.last()))
         })
     })
     .await
+}
+
+pub(super) fn no_set() -> PageError {
+    PageError::not_found("This folder set does not exist")
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
     };
     let states = disks::states(&app.disks, &summary.overview.volumes).await;
     Ok(html! {
-        h1 { "What is stored twice" }
+        h1 { "Duplicate files" }
         (cards(&summary, decisions))
         (steps(app, &summary, removes))
         (scan_form(&summary.overview.roots))
@@ -77,7 +77,7 @@ fn removes(app: &App) -> u64 {
 /// The page before the first scan.
 fn first_page(app: &App) -> Markup {
     html! {
-        h1 { "Find files that are stored twice" }
+        h1 { "Find duplicate files" }
         p {
             "lop looks through the folders that you choose, and compares files byte by byte. Only files that are "
             "really identical form a group. The result is stored in a catalog, so later scans read only what changed."

@@ -195,7 +195,8 @@ fn a_plan_is_shown_filtered_and_applied_once() {
     let job = server.run("/api/apply", r#"{"plan":1}"#);
     assert_eq!(server.content("applied"), lines.concat(), "exactly the plan of the page");
     let page = server.page(&format!("/plan?done={}", job.id.0));
-    assert!(page.contains("2 files done") && page.contains("/runs/7"));
+    assert!(page.contains("Plan applied") && page.contains("/runs/7"), "{page}");
+    assert!(page.contains("2 files moved to quarantine") && page.contains("and undo it"));
     let (status, answer) = server.post("/api/apply", r#"{"plan":1}"#);
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(answer["error"], "This plan was applied as run 7");
@@ -276,7 +277,8 @@ fn unknown_plans_jobs_and_runs_do_not_exist() {
         assert_eq!(server.get(path).status, StatusCode::NOT_FOUND, "{path}");
     }
     assert_eq!(server.post("/api/jobs/9/cancel", "{}").0, StatusCode::NOT_FOUND);
-    assert_eq!(server.post("/api/apply", r#"{"plan":9}"#).0, StatusCode::CONFLICT);
+    let (status, answer) = server.post("/api/apply", r#"{"plan":9}"#);
+    assert_eq!((status, &answer["link"]), (StatusCode::NOT_FOUND, &"/plan#plan-form".into()));
 }
 
 #[test]
@@ -411,7 +413,8 @@ fn the_quarantine_lists_files_and_counts_what_is_old_enough() {
     let server = server_with_run(true);
     let page = server.page("/quarantine");
     assert!(page.contains("1 file</b> in quarantine") && page.contains("b&lt;i&gt;"));
-    assert!(server.page("/quarantine/purge?days=0").contains("1 file"));
+    assert!(server.page("/quarantine/purge?days=0").contains("1 file</b>"));
+    assert!(!server.page("/quarantine/purge?days=0").contains(" day"));
     assert!(server.page("/quarantine/purge?days=1").contains("No file is that old"));
     server.run("/api/purge", r#"{"days":2}"#);
     assert!(server.content("calls").contains("--older-than 172800s"));

@@ -11,6 +11,7 @@ use crate::app::changes::overtaken;
 use crate::error::PageError;
 use crate::pages::groups::no_group;
 use crate::pages::review_parts::{MOST_FILES, basis, by_rules};
+use crate::pages::same_folders::no_set;
 
 /// The groups that a decision is about.
 #[derive(Debug, Deserialize)]
@@ -71,7 +72,7 @@ impl About {
                 })
             }
             About::Set(set) if *set < review.sets().len() => Ok(review.folders_scope(*set)),
-            About::Set(_) => Err(PageError::not_found("This folder set does not exist")),
+            About::Set(_) => Err(no_set()),
             About::Filter(text) => {
                 let filter = Filter::parse(text);
                 let filter = filter.map_err(|error| PageError::bad_request(error.to_string()))?;

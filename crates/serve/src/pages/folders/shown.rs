@@ -61,15 +61,9 @@ impl Decidable {
 
 /// Returns the content of the page.
 pub(super) fn main(progress: &Progress, choices: &Choices) -> Markup {
-    let state = match progress {
-        Progress::Idle => "idle",
-        Progress::Running(_) => "running",
-        Progress::Done(_) => "done",
-        Progress::Failed(_) => "failed",
-    };
     html! {
-        div.narrow.folders data-module="folders" data-state=(state) data-seen=(choices.seen) {
-            h1 { "Folders with the same content" }
+        div.narrow.folders data-module="folders" data-state=(progress.word()) data-seen=(choices.seen) {
+            h1 { "Compare folders" }
             @match progress {
                 Progress::Idle => {
                     p { "lop compares all folders of the catalog. This can take a while; the files are not read." }

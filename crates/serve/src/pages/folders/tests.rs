@@ -126,3 +126,20 @@ fn folders_that_are_a_set_can_be_decided_at_once() {
     assert!(page.contains(&keeps(1, "y")) && page.contains(&keeps(0, "x")), "{page}");
     assert_eq!(page.matches("Decide by folders").count(), 1, "x and z are not a set: {page}");
 }
+
+#[test]
+fn a_decision_of_another_window_differs_from_a_change_of_the_catalog() {
+    let served = TestServer::scanned(&TreeBuilder::new().file("x/1", "one").file("y/1", "one"));
+    let revision = served.json("/same-folders/view")["revision"].as_u64().expect("a number");
+    let decide = |keep: u32, revision: u64| {
+        let choice = format!(r#"{{"folders":[{keep}]}}"#);
+        let body =
+            format!(r#"{{"scope":{{"set":0}},"choice":{choice},"revision":{revision},"seen":0}}"#);
+        served.post("/api/decide", &body)
+    };
+    assert_eq!(decide(0, revision).0, StatusCode::OK);
+    let (status, answer) = decide(1, revision);
+    assert_eq!((status, &answer["overtaken"]), (StatusCode::CONFLICT, &true.into()));
+    let (status, answer) = decide(1, revision + 1);
+    assert_eq!((status, &answer["overtaken"]), (StatusCode::CONFLICT, &false.into()));
+}

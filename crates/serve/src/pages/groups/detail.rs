@@ -114,7 +114,8 @@ fn table(members: &[Member], settlement: &Settlement, decision: Option<&Decision
                 @for (ordinal, member) in members.iter().take(MOST_FILES).enumerate() {
                     ({
                         let (fate, names) = (fate(settlement, ordinal), names[&key(ordinal, member)]);
-                        file(ordinal, member, fate, names, is_new(member), hidden == 0)
+                        let (is_new, can_choose) = (is_new(member), hidden == 0);
+                        file(&Row { ordinal, member, fate, names, is_new, can_choose })
                     })
                 }
             }
@@ -143,20 +144,27 @@ fn seen(decision: Option<&Decision>) -> Option<HashSet<&[u8]>> {
     }
 }
 
-fn file(
+/// A name of the group, as the table shows it.
+struct Row<'a> {
     ordinal: usize,
-    member: &Member,
-    fate: Option<&Fate>,
+    member: &'a Member,
+    fate: Option<&'a Fate>,
+    /// Number of names of the file in the group.
     names: usize,
+    /// Whether the name was found after the user had chosen files.
     is_new: bool,
+    /// Whether the page shows all names, so that the user can choose among them.
     can_choose: bool,
-) -> Markup {
+}
+
+fn file(row: &Row<'_>) -> Markup {
+    let &Row { ordinal, member, fate, names, is_new, can_choose } = row;
     let label = plain_name(&member.path);
     let digit = (ordinal < DIGITS).then(|| (ordinal + 1).to_string());
     html! {
         tr data-ordinal=(ordinal) {
             td.choice {
-                (toggle(ordinal, member, fate, &label, can_choose))
+                (toggle(row, &label))
                 @if can_choose && member.condition.is_sound() {
                     button type="button" data-act="only" data-ordinal=(ordinal) aria-keyshortcuts=[digit.as_deref()] {
                         "Only this" @if let Some(digit) = &digit { kbd aria-hidden="true" { (digit) } }
@@ -179,13 +187,8 @@ fn file(
     }
 }
 
-fn toggle(
-    ordinal: usize,
-    member: &Member,
-    fate: Option<&Fate>,
-    label: &str,
-    can_choose: bool,
-) -> Markup {
+fn toggle(row: &Row<'_>, label: &str) -> Markup {
+    let &Row { ordinal, member, fate, can_choose, .. } = row;
     let (word, next) = match fate {
         _ if !member.condition.is_sound() => ("stays", ""),
         None => ("stays", "remove"),
@@ -204,12 +207,7 @@ fn toggle(
 }
 
 fn reason_of(why: &Why) -> String {
-    match why {
-        Why::Rule(rule) => rule.clone(),
-        Why::First => "first by path".into(),
-        Why::Chosen => "chosen by you".into(),
-        Why::Condition(condition) => condition.to_string(),
-    }
+    if *why == Why::Chosen { "chosen by you".into() } else { why.to_string() }
 }
 
 /// Returns the number of names of each file in the group.

@@ -13,7 +13,7 @@ use crate::app::reviews::Loaded;
 use crate::error::PageError;
 use crate::pages::review_parts::{FirstRows, duplicates, totals_line};
 
-/// Number of rows in the page, as many as the list loads at a time.
+/// Number of rows in the page, as many as the list loads at a time: rows that are in two chunks would move.
 const FIRST_ROWS: u32 = 25;
 
 /// Returns the first rows for a filter and a sort, or `None` if finding them would take long or fails.
@@ -48,4 +48,15 @@ fn from_catalog(app: &App) -> Result<FirstRows, PageError> {
         };
         Ok(FirstRows { rows: first_rows(groups, &state), totals })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FIRST_ROWS;
+
+    #[test]
+    fn the_page_contains_as_many_rows_as_the_list_loads_at_a_time() {
+        let script = include_str!("../../assets/list.js");
+        assert!(script.contains(&format!("\nconst CHUNK = {FIRST_ROWS};\n")));
+    }
 }

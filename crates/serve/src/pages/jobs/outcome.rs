@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::jobs::{Job, JobId, JobKind};
+use crate::jobs::{Action, Job, JobId, JobKind};
 use crate::quantity::{count, counted, files, size};
 
 /// Number of messages that are shown before the user unfolds the others.
@@ -39,29 +39,72 @@ pub(in crate::pages) fn title(kind: JobKind) -> &'static str {
 pub(in crate::pages) fn outcome(app: &App, Query(Done { done }): &Query<Done>) -> Markup {
     let job = done.parse().ok().and_then(|id| app.jobs.job(JobId(id)));
     let Some(job) = job.filter(|job| !job.is_running()) else { return html! {} };
-    let (class, how) = how_it_ended(&job);
+    let class = class(&job);
     html! {
         section #outcome.note.(class) tabindex="-1" aria-labelledby="outcome-title" {
-            h2 #outcome-title { (title(job.kind)) " " (how) }
+            h2 #outcome-title { (heading(&job)) }
             @if let Some(error) = job.error.as_ref().filter(|_| class == "error") { p { (error.message) } }
-            (facts(&job))
+            (facts(app, &job))
             // The page of a plan lists them below the plan.
             @if job.kind != JobKind::Plan || class == "error" { (messages(&job)) }
         }
     }
 }
 
-fn how_it_ended(job: &Job) -> (&'static str, &'static str) {
+/// Returns the class of the note, which determines its colour.
+fn class(job: &Job) -> &'static str {
     match job.exit_code {
-        Some(0) => ("ok", "is done"),
-        Some(PARTIAL) => ("warning", "is done, but incomplete"),
-        _ if job.cancelled => ("warning", "was cancelled"),
-        _ if job.signal.is_some() => ("error", "was killed"),
-        _ => ("error", "failed"),
+        Some(0) => "ok",
+        Some(PARTIAL) => "warning",
+        _ if job.cancelled => "warning",
+        _ => "error",
     }
 }
 
-fn facts(job: &Job) -> Markup {
+fn heading(job: &Job) -> String {
+    let title = title(job.kind);
+    if job.has_succeeded() {
+        let done = done(job.kind);
+        return if job.exit_code == Some(PARTIAL) {
+            format!("{done}, with exceptions")
+        } else {
+            done.into()
+        };
+    }
+    let how = match (job.cancelled, job.signal) {
+        (true, _) => "was cancelled",
+        (false, Some(_)) => "was killed",
+        (false, None) => "failed",
+    };
+    format!("{title} {how}")
+}
+
+/// Returns what a job of a kind has achieved.
+fn done(kind: JobKind) -> &'static str {
+    match kind {
+        JobKind::Scan => "Scan complete",
+        JobKind::Plan => "Plan made",
+        JobKind::Apply => "Plan applied",
+        JobKind::Undo => "Undo complete",
+        JobKind::Restore => "Files restored from quarantine",
+        JobKind::Purge => "Files removed from quarantine",
+        JobKind::Folders => "Folders compared",
+    }
+}
+
+/// Returns what a run has done to its files. The action is unknown if the plan was dropped.
+fn done_to_files(action: Option<Action>) -> &'static str {
+    match action {
+        Some(Action::Quarantine) => "moved to quarantine",
+        Some(Action::Hardlink) => "replaced with hard links",
+        Some(Action::Symlink) => "replaced with symbolic links",
+        Some(Action::Reflink) => "made to share disk space",
+        Some(Action::Delete) => "deleted",
+        None => "done",
+    }
+}
+
+fn facts(app: &App, job: &Job) -> Markup {
     let number = |key| job.summary(key);
     let some = |key| number(key).filter(|&number| number > 0);
     let run = number("run");
@@ -79,7 +122,7 @@ fn facts(job: &Job) -> Markup {
             JobKind::Apply => {
                 @if let Some(done) = number("done") {
                     p {
-                        b { (files(done)) " done" }
+                        b { (files(done)) " " (done_to_files(app.plans.action_of(job.id))) }
                         @if let Some(bytes) = some("freed_bytes") { ", " (size(bytes)) " freed" }
                         @if let Some(already) = some("already") { ", " (count(already)) " already done" }
                         @if let Some(failed) = some("failed") { ", " b.warn { (count(failed)) " left alone" } }
@@ -87,7 +130,9 @@ fn facts(job: &Job) -> Markup {
                     }
                 }
                 @if let Some(run) = run {
-                    p { a.button href=(format!("/runs/{run}")) { "Show run " (run) " and undo it" } }
+                    p { a.button href=(format!("/runs/{run}")) {
+                        "Show run " (run) @if some("done").is_some() { " and undo it" }
+                    } }
                 }
             },
             JobKind::Undo | JobKind::Restore => @if let Some(restored) = number("restored") {

@@ -33,7 +33,7 @@ pub(super) fn plan(app: &App, job: &Job) -> Result<Markup, PageError> {
     Ok(html! {
         section aria-labelledby="plan-title" {
             h2 #plan-title { (what(action, lines.len())) }
-            p.dim { "Made " (time(job.started_ms)) "." @if run.is_none() { " Nothing was changed yet." } }
+            p.dim { "Made " (time(job.started_ms)) "." @if run.is_none() { " No file has been changed yet." } }
             @if let Some(run) = run {
                 .note { p { "This plan was applied as " a href=(format!("/runs/{run}")) { "run " (run) } "." } }
             } @else if let Err(why) = &outdated {

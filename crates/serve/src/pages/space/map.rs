@@ -186,7 +186,7 @@ fn inner(
     let sized =
         children.into_iter().map(|child| (measure.of(&space.totals(child)), Item::Dir(child)));
     let mut items: Vec<(u64, Item)> = sized.filter(|(size, _)| *size > 0).collect();
-    let mut rest = (0, 0);
+    let mut small_ones = (0, 0);
     let own = measure.of_own(space, dir);
     let total = items.iter().map(|(size, _)| size).fold(own, |sum, size| sum.saturating_add(*size));
     let shown = items.partition_point(|(size, _)| area_of(*size, total, rect) >= MIN_AREA);
@@ -195,7 +195,7 @@ fn inner(
         let size =
             small.iter().map(|(size, _)| size).fold(0, |sum, size| u64::saturating_add(sum, *size));
         let dirs = small.iter().filter_map(|(_, item)| item.dir());
-        rest = dirs.map(|dir| measure.highlighted(&space.totals(dir))).fold((0, 0), sum);
+        small_ones = dirs.map(|dir| measure.highlighted(&space.totals(dir))).fold((0, 0), sum);
         items.push((size, Item::Rest(small.len())));
     }
     if own > 0 {
@@ -208,7 +208,7 @@ fn inner(
         let (part, whole) = match item {
             Item::Dir(dir) => measure.highlighted(&space.totals(dir)),
             Item::Own => measure.highlighted_own(space, dir),
-            Item::Rest(_) => rest,
+            Item::Rest(_) => small_ones,
         };
         let (top, highlighted) = (top.or(item.dir()), Share::new(part, whole));
         Tile { item, parent: dir, top, size, rect, level, highlighted, is_open: false }
