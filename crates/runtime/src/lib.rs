@@ -1,5 +1,5 @@
 //! Services for long-running processes: progress, cancellation, bounded memory and throttling. Also
-//! the text for sizes and counts in messages.
+//! the text for sizes, counts and ages.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
@@ -15,7 +15,9 @@
 //! | `sync` | locks without poisoning, and cleanup after a panic |
 //! | `usage` | processor time and waits of a thread |
 //! | [`quantity`] | sizes and counts as text for people |
+//! | [`age`] | ages as text |
 
+pub mod age;
 pub mod memory;
 mod process;
 mod progress;
