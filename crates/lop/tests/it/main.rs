@@ -64,6 +64,7 @@ mod serve_kills;
 mod serve_large;
 mod serve_pages;
 mod serve_pictures;
+mod serve_start;
 mod serve_tabs;
 mod serving;
 mod serving_limits;
