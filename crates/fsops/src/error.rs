@@ -102,6 +102,16 @@ impl<T> Context<T> for io::Result<T> {
         self.map_err(|source| Error { op, path: path().into(), source })
     }
 }
+/// Returns the system message without its number, such as "Permission denied" for "Permission denied
+/// (os error 13)".
+pub fn io_text(error: &io::Error) -> String {
+    let text = error.to_string();
+    match error.raw_os_error() {
+        Some(number) => text.replace(&format!(" (os error {number})"), ""),
+        None => text,
+    }
+}
+
 /// Returns true if an error means that a path does not exist: a name is missing, or a component is
 /// not a directory or is a link that is not followed (`ELOOP`).
 pub fn is_gone(error: &io::Error) -> bool {

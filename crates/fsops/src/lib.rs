@@ -42,7 +42,7 @@ mod stat;
 
 pub use credentials::{effective_user, groups, may_give_files_away, umask};
 pub use dir::{Dir, DirBuffer, DirIdentity, DirItem};
-pub use error::{Context, Error, Op, is_gone};
+pub use error::{Context, Error, Op, io_text, is_gone};
 pub use file::File;
 pub use file::extents::{ExtentSet, SharedLayout};
 pub use file::lease::{Lease, LeaseGuard};

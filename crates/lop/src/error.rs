@@ -6,6 +6,8 @@
 use std::error::Error;
 use std::io;
 
+pub(crate) use fsops::io_text;
+
 use crate::exit::Exit;
 
 /// A command's error: a message, its cause, the exit code, and advice for the user.
@@ -93,15 +95,6 @@ fn plain(error: &(dyn Error + 'static)) -> String {
     match error.downcast_ref::<io::Error>() {
         Some(error) => io_text(error),
         None => error.to_string(),
-    }
-}
-
-/// Returns the system message without its number, such as "Permission denied" for "Permission denied (os error 13)".
-pub(crate) fn io_text(error: &io::Error) -> String {
-    let text = error.to_string();
-    match error.raw_os_error() {
-        Some(number) => text.replace(&format!(" (os error {number})"), ""),
-        None => text,
     }
 }
 

@@ -17,6 +17,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 
+use runtime::shown::is_plain_name;
+
 use crate::error::CommandError;
 
 /// Returns paths with all links resolved.
@@ -36,6 +38,15 @@ pub(crate) fn resolve_all(paths: &[PathBuf]) -> Result<Vec<Vec<u8>>, CommandErro
 pub(crate) fn resolve(path: &Path) -> Result<Vec<u8>, CommandError> {
     let failed = |e| CommandError::failed(path.display().to_string()).because(e);
     Ok(path.canonicalize().map_err(failed)?.into_os_string().into_encoded_bytes())
+}
+
+/// Returns a path as one word of a shell command. Returns `None` if the word would be escaped in a message, and therefore
+/// could not be pasted.
+pub(crate) fn shell_word(path: &Path) -> Option<String> {
+    let text = path.to_str().filter(|text| is_plain_name(text.as_bytes()))?;
+    let word = shlex::try_quote(text).ok()?.into_owned();
+    // A leading dash would make an option of the path.
+    Some(if word.starts_with('-') { format!("./{word}") } else { word })
 }
 
 /// Returns the absolute paths that the user may mean: the path with links resolved, and the path as typed.
@@ -93,7 +104,7 @@ pub(crate) fn is_at_or_below(dir: &[u8], path: &[u8]) -> bool {
 mod tests {
     use std::path::Path;
 
-    use super::{is_below, resolved, without_dots};
+    use super::{is_below, resolved, shell_word, without_dots};
 
     #[test]
     fn dots_are_removed_from_a_path() {
@@ -105,6 +116,17 @@ mod tests {
     fn a_missing_path_is_resolved_as_far_as_it_exists() {
         let here = Path::new("/").canonicalize().expect("a root");
         assert_eq!(resolved(Path::new("/no such/x/../y")), here.join("no such/y"));
+    }
+
+    #[test]
+    fn paths_are_quoted_for_a_shell() {
+        let word = |path| shell_word(Path::new(path));
+        for (path, expected) in
+            [("/a/b", "/a/b"), ("a b", "'a b'"), ("$x'", "'$x'\"'\""), ("-a", "./-a")]
+        {
+            assert_eq!(word(path).as_deref(), Some(expected));
+        }
+        assert_eq!(word("a\nb"), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Services for long-running processes: progress, cancellation, bounded memory and throttling. Also
-//! the text for sizes, counts and names in messages.
+//! the text for sizes, counts, names and ages.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
@@ -16,7 +16,9 @@
 //! | `usage` | processor time and waits of a thread |
 //! | [`quantity`] | sizes and counts as text for people |
 //! | [`shown`] | names as text for people |
+//! | [`age`] | ages as text |
 
+pub mod age;
 pub mod memory;
 mod process;
 mod progress;

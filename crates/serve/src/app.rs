@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use action::run::Runs;
 use catalog::{Catalog, Decider};
 use review::Review;
 
@@ -175,7 +176,10 @@ impl App {
     ///
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn sizes(&self) -> Result<Arc<Sizes>, PageError> {
-        self.spaces.get(self.catalog_version()?, || Sizes::load(&self.door.reopen()?))
+        // Growth needs no journals, so journals that cannot be examined do not matter.
+        let changed_ms = || Runs::last_change_ms(&self.runs_dir()).unwrap_or(None);
+        let load = || Sizes::load(&self.door.reopen()?, changed_ms());
+        self.spaces.get(self.catalog_version()?, load)
     }
 
     /// Returns the folders that have something in common, if they are known.

@@ -17,7 +17,7 @@ use crate::layout::name;
 #[non_exhaustive]
 pub enum Error {
     /// The address cannot be used.
-    #[error("cannot listen on {address}: {source}")]
+    #[error("cannot listen on {address}")]
     Listen {
         /// The address.
         address: SocketAddr,
@@ -28,7 +28,7 @@ pub enum Error {
     #[error("cannot make a token: {0}")]
     Token(#[from] getrandom::Error),
     /// The file with the certificate cannot be used.
-    #[error("cannot use the certificate in {}: {source}", file.display())]
+    #[error("cannot use the certificate in {}", file.display())]
     Certificate {
         /// The file.
         file: PathBuf,
@@ -36,7 +36,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The file with the token cannot be used.
-    #[error("cannot use the token in {}: {source}", file.display())]
+    #[error("cannot use the token in {}", file.display())]
     TokenFile {
         /// The file.
         file: PathBuf,
@@ -44,8 +44,16 @@ pub enum Error {
         source: io::Error,
     },
     /// The threads of the server cannot be started.
-    #[error("cannot start the server: {0}")]
-    Start(io::Error),
+    #[error("cannot start the server")]
+    Start(#[source] io::Error),
+}
+
+/// Returns the text of an error without the number of a system error.
+fn text_of(error: &(dyn std::error::Error + 'static)) -> String {
+    match error.downcast_ref::<io::Error>() {
+        Some(error) => fsops::io_text(error),
+        None => error.to_string(),
+    }
 }
 
 /// The reason why a request failed, as the user reads it.
@@ -99,10 +107,10 @@ impl PageError {
     }
 
     /// The server failed.
-    pub(crate) fn failed(error: &dyn std::error::Error) -> PageError {
-        let (mut text, mut cause) = (error.to_string(), error.source());
+    pub(crate) fn failed(error: &(dyn std::error::Error + 'static)) -> PageError {
+        let (mut text, mut cause) = (text_of(error), error.source());
         while let Some(error) = cause {
-            let more = error.to_string();
+            let more = text_of(error);
             if !text.contains(&more) {
                 text = format!("{text}: {more}");
             }

@@ -18,12 +18,23 @@ pub struct Compared {
     pub until_ms: i64,
 }
 
+/// The comparisons of the scans of all roots.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparisons {
+    /// The roots whose scans were compared.
+    pub compared: Vec<Compared>,
+    /// The directories of the roots in which files may have changed since the last scan. Their
+    /// growth is unknown, because the growth between two scans would contradict the present sizes.
+    pub outdated: Vec<DirId>,
+}
+
 impl Space {
-    /// Compares the last recorded scan of each root with the newest one that ended at `since_ms` or
-    /// before, or with the one before the last if `since_ms` is `None`. Sets
+    /// Compares the last recorded scan of each root with an earlier one: the newest that ended at
+    /// `since_ms` or before, or the one before the last if `since_ms` is `None`. Sets
     /// [`crate::Totals::grown`], and replaces earlier comparisons.
     ///
-    /// Leaves out roots without such scans, and records that are damaged.
+    /// Leaves out roots without such scans, records that are damaged, and roots whose last scan ended
+    /// before `changed_ms`, the time when lop last changed files.
     ///
     /// # Errors
     ///
@@ -32,21 +43,25 @@ impl Space {
         &mut self,
         catalog: &Catalog,
         since_ms: Option<i64>,
-    ) -> Result<Vec<Compared>, Error> {
+        changed_ms: Option<i64>,
+    ) -> Result<Comparisons, Error> {
         self.forget_comparisons();
-        let mut compared = Vec::new();
+        let mut all = Comparisons::default();
         // A root comes before the roots below it.
-        for History { root, scans } in catalog.histories()? {
-            let earlier = match since_ms {
-                Some(since) => scans.iter().find(|scan| scan.finished_ms <= since),
-                None => scans.get(1),
-            };
-            let ends = scans.first().zip(earlier);
+        for History { root, last_ms, scans } in catalog.histories()? {
+            let mut scans = scans.iter();
+            let later = scans.next();
+            let earlier = scans.find(|scan| since_ms.is_none_or(|since| scan.finished_ms <= since));
+            let ends = later.zip(earlier);
             let (Some((later, earlier)), Some(dir)) = (ends, self.find(&root)) else { continue };
+            if changed_ms.is_some_and(|changed| last_ms <= changed) {
+                all.outdated.push(dir);
+                continue;
+            }
             let records = read(catalog, *earlier, &root)?.zip(read(catalog, *later, &root)?);
             let Some((before, after)) = records else { continue };
             if self.compare(&root, &before, &after) {
-                compared.push(Compared {
+                all.compared.push(Compared {
                     since_ms: earlier.finished_ms,
                     until_ms: later.finished_ms,
                     dir,
@@ -54,7 +69,7 @@ impl Space {
                 });
             }
         }
-        Ok(compared)
+        Ok(all)
     }
 
     /// Returns each file system with the lowest directory that contains all its remembered files.

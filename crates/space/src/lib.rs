@@ -32,7 +32,7 @@ mod shape;
 mod space;
 mod treemap;
 
-pub use history::Compared;
+pub use history::{Compared, Comparisons};
 pub use record::{Malformed, Record, RecordedDir, decode, encode};
 pub use space::{By, DirId, Space, TOP, Totals};
 pub use treemap::{Rect, squarify};

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use fsops::Lock;
+use fsops::{Context, Lock, Op, Stat};
 
 use crate::error::Error;
 use crate::journal::actions::FileActions;
@@ -62,6 +62,24 @@ impl Runs {
             .into_iter()
             .filter_map(|run| summary(run).transpose())
             .collect())
+    }
+
+    /// Returns the time when a run, an undo or a removal from the quarantine last changed a file, in
+    /// milliseconds since the epoch: the modification time of the newest journal. Returns `None` if
+    /// there are no journals.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be listed, or a journal cannot be examined. Nothing on disk
+    /// changes.
+    pub fn last_change_ms(folder: &Path) -> Result<Option<i64>, Error> {
+        let mut newest = None;
+        for run in run_numbers(folder, FILES_SUFFIX)? {
+            let journal = journal_path(folder, run, FILES_SUFFIX);
+            let stat = Stat::of_path(&journal).context(Op::Stat, || &journal)?;
+            newest = newest.max(Some(stat.mtime_ns() / 1_000_000));
+        }
+        Ok(newest)
     }
 
     /// Returns the id of the process that is working on a run, an undo or a purge right now, or 0 if it

@@ -12,6 +12,9 @@ use crate::read::sizes::SizedScan;
 pub struct History {
     /// The absolute path of the root.
     pub root: Vec<u8>,
+    /// End of the last scan of the root, in milliseconds since the epoch. If this scan found the
+    /// same sizes as the one before, it stored none.
+    pub last_ms: i64,
     /// The scans, newest first.
     pub scans: Vec<SizedScan>,
 }
@@ -24,7 +27,7 @@ impl Catalog {
     ///
     /// Fails if the catalog cannot be read or is damaged.
     pub fn histories(&self) -> Result<Vec<History>, Error> {
-        let sql = "SELECT root.path, scan.id, scan.finished_ms FROM root \
+        let sql = "SELECT root.path, last.finished_ms, scan.id, scan.finished_ms FROM root \
                    JOIN scan AS last ON last.id = root.scan \
                    JOIN scan_space ON scan_space.root = root.path \
                    JOIN scan ON scan.id = scan_space.scan AND scan.options = last.options \
@@ -33,12 +36,12 @@ impl Catalog {
         let mut rows = query.query([]).at(&self.path)?;
         let mut histories: Vec<History> = Vec::new();
         while let Some(row) = rows.next().at(&self.path)? {
-            let (root, scan, finished_ms) =
-                (|| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))().at(&self.path)?;
+            let (root, last_ms, scan, finished_ms) =
+                (|| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))().at(&self.path)?;
             let scan = SizedScan { scan, finished_ms };
             match histories.last_mut() {
                 Some(last) if last.root == root => last.scans.push(scan),
-                _ => histories.push(History { root, scans: vec![scan] }),
+                _ => histories.push(History { root, last_ms, scans: vec![scan] }),
             }
         }
         Ok(histories)

@@ -31,7 +31,7 @@ pub(crate) struct ServeArgs {
     pub(crate) allow_actions: bool,
 
     /// Accept requests for this host name, for example behind a proxy
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) allow_host: Vec<String>,
 
     /// Encrypt connections with a certificate that lop makes
@@ -66,9 +66,31 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected a port, or an address such as 127.0.0.1:8420".into())
 }
 
+/// Parses a host name as browsers send it: ASCII labels separated by dots, without a port. An address needs no option on
+/// a server that listens on the network, and is never accepted on a server that listens on a loopback address.
+fn host_name(text: &str) -> Result<String, String> {
+    let is_in_label = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    let is_label = |label: &str| !label.is_empty() && label.chars().all(is_in_label);
+    if text.split('.').all(is_label) && text.parse::<IpAddr>().is_err() {
+        return Ok(text.to_owned());
+    }
+    Err("expected a host name such as nas.example, without http:// and port, not an address".into())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::address;
+    use super::{address, host_name};
+
+    #[test]
+    fn names_that_no_request_can_have_are_refused() {
+        for name in ["nas", "nas.example", "NAS_2.my-net.example"] {
+            assert_eq!(host_name(name).as_deref(), Ok(name));
+        }
+        for text in ["", "http://x/", "nas:80", "nas.", ".nas", "a b", "*", "1.2.3.4", "[::1]", "ä"]
+        {
+            assert!(host_name(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_port_alone_is_local() {

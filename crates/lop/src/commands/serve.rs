@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use serde::Serialize;
 use serve::{Options, Server, Stopper};
 
 use crate::args::ServeArgs;
-use crate::error::CommandError;
+use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::monitor::interrupt;
 use crate::output::formats::document;
@@ -22,9 +23,13 @@ use crate::settings::{Settings, Verbosity};
 /// Interval at which lop checks whether a signal has arrived.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
+/// The message if the page could not be opened.
+const NO_BROWSER: &str = "no browser was found; open the address yourself";
+
 /// Runs the command. A signal ends it normally.
 pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = settings.catalog()?;
+    check_catalog(&catalog)?;
     let program = std::env::current_exe()
         .map_err(|e| CommandError::failed("cannot find the program itself").because(e))?;
     let server = Server::bind(Options {
@@ -47,6 +52,17 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
     server.run()?;
     interrupt::disarm();
     Ok(Exit::Done)
+}
+
+/// Refuses a path at which there can be no catalog, because no page would work. The catalog itself may be missing: the
+/// first scan creates it.
+fn check_catalog(path: &Path) -> Result<(), CommandError> {
+    if path.is_dir() {
+        let text = format!("the catalog {} is a directory", path.display());
+        let hint = "name a file in it, such as --catalog DIR/catalog.db";
+        return Err(CommandError::new(Exit::Catalog, text).hint(hint));
+    }
+    Ok(())
 }
 
 #[derive(Serialize)]
@@ -84,6 +100,10 @@ fn announce(
             None => settings
                 .note("connections are not encrypted: use --tls, or only a network that you trust"),
         }
+        if args.qr && args.listen.ip().is_loopback() {
+            let text = "the QR code works only on this machine; for other devices, use --listen 0.0.0.0:8420";
+            settings.note(text);
+        }
         settings.note("press Ctrl-C to stop");
     }
     Ok(())
@@ -107,8 +127,20 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 fn open_browser(url: &str, settings: &Settings) {
     let mut command = Command::new("xdg-open");
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    if let Err(error) = command.spawn() {
-        settings.complain(format!("cannot open a browser with xdg-open: {error}").as_bytes());
+    match command.spawn() {
+        // xdg-open may take as long as the browser is open.
+        Ok(mut opener) => {
+            let settings = settings.clone();
+            std::thread::spawn(move || {
+                if opener.wait().is_ok_and(|status| !status.success()) {
+                    settings.complain(NO_BROWSER.as_bytes());
+                }
+            });
+        }
+        Err(error) => {
+            let why = io_text(&error);
+            settings.complain(format!("{NO_BROWSER} (xdg-open: {why})").as_bytes());
+        }
     }
 }
 
@@ -121,6 +153,37 @@ fn wait_for_signal(stopper: &Stopper) {
 
 impl From<serve::Error> for CommandError {
     fn from(error: serve::Error) -> CommandError {
-        CommandError::failed(error.to_string())
+        use std::io::ErrorKind::{AddrInUse, AddrNotAvailable, NotFound, PermissionDenied};
+        let failed = CommandError::failed(error.to_string());
+        let (source, hint) = match error {
+            serve::Error::Listen { source, .. } => {
+                let hint = match source.kind() {
+                    AddrInUse => {
+                        "another program uses the port; choose another one with --listen PORT, or any free one with \
+                         --listen 0"
+                    }
+                    PermissionDenied => {
+                        "ports below 1024 are reserved; choose a higher one with --listen PORT"
+                    }
+                    AddrNotAvailable => {
+                        "this machine does not have the address; --listen 0.0.0.0:PORT listens on all that it has"
+                    }
+                    _ => "",
+                };
+                (source, hint)
+            }
+            serve::Error::TokenFile { source, .. } => {
+                let hint = match source.kind() {
+                    NotFound => "lop creates the file, but not its directory",
+                    PermissionDenied => "choose a file that you can read and write",
+                    _ => "",
+                };
+                (source, hint)
+            }
+            serve::Error::Certificate { source, .. } | serve::Error::Start(source) => (source, ""),
+            _ => return failed,
+        };
+        let failed = failed.because(source);
+        if hint.is_empty() { failed } else { failed.hint(hint) }
     }
 }

@@ -1,5 +1,6 @@
 //! `lop space`: shows the disk space of directories, how much of it is reclaimable, and how they have grown.
 
+mod layout;
 mod outline;
 mod table;
 
@@ -7,9 +8,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use action::run::Runs;
 use catalog::Catalog;
+use runtime::age;
 use serde::Serialize;
-use space::{By, Compared, DirId, Space, TOP, Totals};
+use space::{By, Compared, Comparisons, DirId, Space, TOP, Totals};
 
 use crate::args::{SpaceArgs, SpaceOrder};
 use crate::error::CommandError;
@@ -33,7 +36,9 @@ const DEFAULT_DIRS: usize = 15;
 pub(crate) fn run(args: &SpaceArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = open(settings)?;
     let mut space = Space::load(&catalog)?;
-    let compared = space.compare_scans(&catalog, args.since.map(before_now))?;
+    // Growth needs no journals, so journals that cannot be examined do not stop the command.
+    let changed_ms = Runs::last_change_ms(&Catalog::runs_dir(&settings.catalog()?)).unwrap_or(None);
+    let comparisons = space.compare_scans(&catalog, args.since.map(before_now), changed_ms)?;
     let (tops, unknown) = find(&args.dirs, &space, settings)?;
     let offline = offline(&catalog, &space)?;
     let default_limit = if settings.json { usize::MAX } else { DEFAULT_DIRS };
@@ -49,7 +54,7 @@ pub(crate) fn run(args: &SpaceArgs, settings: &Settings) -> Result<Exit, Command
             offline: &offline,
         })
         .collect();
-    let answer = Answer { space: &space, shown: &shown, compared: &compared };
+    let answer = Answer { space: &space, shown: &shown, comparisons: &comparisons };
     let printed = stdout::print(|out| {
         if settings.json {
             answer.write_json(out)
@@ -117,7 +122,7 @@ fn find(
 }
 
 fn not_found(path: &Path) -> CommandError {
-    if path.is_file() {
+    if path.exists() && !path.is_dir() {
         return CommandError::new(Exit::Catalog, format!("{}: not a directory", path.display()));
     }
     nothing_remembered(path)
@@ -165,18 +170,15 @@ impl Shown<'_> {
 struct Answer<'a> {
     space: &'a Space,
     shown: &'a [Shown<'a>],
-    compared: &'a [Compared],
+    comparisons: &'a Comparisons,
 }
 
 impl Answer<'_> {
     fn write_text(&self, out: &mut impl io::Write, by: By, settings: &Settings) -> io::Result<()> {
-        let table = Table {
-            space: self.space,
-            by,
-            has_growth: self.relevant().next().is_some(),
-            columns: terminal::columns(settings.stdout.terminal.then(io::stdout)),
-            stream: settings.stdout,
-        };
+        let has_growth = self.relevant().next().is_some();
+        let columns = terminal::columns(settings.stdout.terminal.then(io::stdout));
+        let page = (settings.stdout, columns);
+        let table = Table::new(self.space, by, has_growth, self.shown, page);
         table.write_heading(out)?;
         self.shown.iter().try_for_each(|shown| table.write(out, shown))
     }
@@ -201,11 +203,19 @@ impl Answer<'_> {
 
     /// Returns the comparisons that contribute to the growth of a shown directory.
     fn relevant(&self) -> impl Iterator<Item = &Compared> {
-        self.compared.iter().filter(|compared| {
-            self.shown.iter().any(|shown| {
-                let (space, root) = (self.space, compared.dir);
-                space.is_at_or_below(root, shown.top) || space.is_at_or_below(shown.top, root)
-            })
+        self.comparisons.compared.iter().filter(|compared| self.concerns(compared.dir))
+    }
+
+    /// Returns the roots of shown directories in which files may have changed since the last scan.
+    fn outdated(&self) -> impl Iterator<Item = DirId> {
+        self.comparisons.outdated.iter().copied().filter(|&root| self.concerns(root))
+    }
+
+    /// Returns whether the growth of a root contributes to that of a shown directory.
+    fn concerns(&self, root: DirId) -> bool {
+        self.shown.iter().any(|shown| {
+            let space = self.space;
+            space.is_at_or_below(root, shown.top) || space.is_at_or_below(shown.top, root)
         })
     }
 
@@ -228,9 +238,30 @@ impl Answer<'_> {
             let root = String::from_utf8_lossy(&compared.root);
             lines.push(format!("Grown since {}: {root}", local_time(compared.since_ms)));
         }
-        let wants_growth = args.by == SpaceOrder::Grown || args.since.is_some();
-        if wants_growth && self.relevant().next().is_none() {
-            lines.push("No earlier scan to compare with".into());
+        lines.extend(self.why_no_growth(args));
+        lines
+    }
+}
+
+impl Answer<'_> {
+    /// Returns a line for each reason why growth is not shown.
+    fn why_no_growth(&self, args: &SpaceArgs) -> Vec<String> {
+        let outdated = self.outdated().map(|root| {
+            let root = String::from_utf8_lossy(&self.space.path(root)).into_owned();
+            format!("Growth unknown until the next scan, because a run has changed files: {root}")
+        });
+        let mut lines: Vec<String> = outdated.collect();
+        if lines.is_empty() && self.relevant().next().is_none() {
+            match args.since {
+                Some(age) => {
+                    let age = age::to_text(age);
+                    lines.push(format!("No earlier scan that is at least {age} old"));
+                }
+                None if args.by == SpaceOrder::Grown => {
+                    lines.push("No earlier scan to compare with".into());
+                }
+                None => {}
+            }
         }
         lines
     }

@@ -6,7 +6,7 @@ use catalog::Catalog;
 
 use crate::error::CommandError;
 use crate::exit::Exit;
-use crate::paths::{is_at_or_below, resolve_all};
+use crate::paths::{is_at_or_below, resolve_all, shell_word};
 use crate::settings::Settings;
 
 /// The absolute paths that limit an answer. If there are none, the answer covers the whole catalog.
@@ -59,8 +59,11 @@ impl Scope {
     }
 }
 
-/// Returns the error for a path that is not in the catalog.
+/// Returns the error for a path that is not in the catalog. The hint can be pasted into a shell.
 pub(crate) fn nothing_remembered(path: &Path) -> CommandError {
-    CommandError::new(Exit::Catalog, format!("{}: not in the catalog", path.display()))
-        .hint(format!("scan it first: lop scan {}", path.display()))
+    let error = CommandError::new(Exit::Catalog, format!("{}: not in the catalog", path.display()));
+    match shell_word(path).filter(|_| path.is_dir() || path.is_file()) {
+        Some(word) => error.hint(format!("scan it first: lop scan {word}")),
+        None => error,
+    }
 }

@@ -66,6 +66,7 @@ mod serve_large;
 mod serve_messages;
 mod serve_pages;
 mod serve_pictures;
+mod serve_start;
 mod serve_tabs;
 mod serving;
 mod serving_limits;

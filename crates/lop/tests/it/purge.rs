@@ -302,5 +302,8 @@ fn ages_are_accepted_as_people_write_them() {
     }
     let output = lop.run(["purge", "--older-than", "1m", "t"]);
     output.code(2);
-    assert!(output.stderr_str().contains("one of s, min, h, d, w, mo, y"), "{output:?}");
+    assert!(
+        output.stderr_str().contains("s, min, h, d, w, mo (30 days) or y (365 days)"),
+        "{output:?}"
+    );
 }

@@ -370,13 +370,3 @@ fn a_kept_token_and_its_cookie_work_after_a_restart() {
     assert_eq!(again.get("/", "localhost", &cookie).status, 200);
     assert_eq!(again.cookie(), cookie);
 }
-
-#[test]
-fn an_address_in_use_is_an_error_that_names_it() {
-    let lop = scanned();
-    let server = Server::start(&lop, &[]);
-    let address = server.address.to_string();
-    let output = lop.run(["serve", "--listen", &address]);
-    assert_eq!(output.ending, Ending::Code(1));
-    assert!(output.stderr_str().contains(&format!("cannot listen on {address}")));
-}

@@ -77,6 +77,27 @@ fn growth_appears_after_the_second_scan() {
     let document = lop.json(["space", "--depth", "1", "t"]);
     assert_eq!(document["dirs"][0]["grown_bytes"], json!(80 * KIB));
     assert_eq!(document["summary"]["compared"].as_array().map(Vec::len), Some(1));
+    let (_, summary) = printed(&lop, &["--since", "1h", "t"]);
+    assert!(summary.ends_with("No earlier scan that is at least 1h old\n"), "{summary}");
+    let (out, _) = printed(&lop, &["--since", "0s", "t"]);
+    assert!(out.contains("+80.0 KiB"), "a scan is not compared with itself: {out}");
+}
+
+#[test]
+fn growth_is_unknown_after_a_run_until_the_next_scan() {
+    let lop = scanned();
+    lop.add(&TreeBuilder::new().seeded("t/photos/2022/three", 3, 100 * KIB));
+    lop.remember(["t"]);
+    assert!(printed(&lop, &["t"]).0.contains("+100.0 KiB"));
+    lop.run(["dedupe", "--by", "delete", "--apply", "t"]).success();
+    let (out, summary) = printed(&lop, &["t"]);
+    assert!(!out.contains("grown"), "{out}");
+    let note = "Growth unknown until the next scan, because a run has changed files: ";
+    assert!(summary.contains(note), "{summary}");
+    assert_eq!(lop.json(["space", "t"])["dirs"][0]["grown_bytes"], json!(null));
+    lop.remember(["t"]);
+    let (out, summary) = printed(&lop, &["t"]);
+    assert!(out.contains("-60.0 KiB") && !summary.contains(note), "{out}{summary}");
 }
 
 #[test]
@@ -146,9 +167,48 @@ fn a_directory_that_is_not_in_the_catalog_is_reported() {
     let output = lop.run(["space", "t", "other"]);
     output.code(3);
     assert!(output.stdout_str().contains("  t/\n"), "{}", output.stdout_str());
-    let output = lop.run(["space", "t/notes"]);
-    output.code(5);
-    assert!(output.stderr_str().contains("t/notes: not a directory"), "{}", output.stderr_str());
+    lop.add(&TreeBuilder::new().fifo("fifo"));
+    for other in ["t/notes", "fifo"] {
+        let output = lop.run(["space", other]);
+        output.code(5);
+        assert_eq!(output.stderr_str(), format!("lop: {other}: not a directory\n"));
+    }
+}
+
+#[test]
+fn the_hint_to_scan_can_be_pasted_into_a_shell() {
+    let lop = scanned();
+    lop.add(&TreeBuilder::new().dir("a b").dir("x/*").dir("plain"));
+    let said = |dir: &str| lop.run(["space", dir]).code(5).stderr_str().to_owned();
+    for (dir, word) in [("plain", "plain"), ("a b", "'a b'"), ("x/*", "'x/*'")] {
+        let expected =
+            format!("lop: {dir}: not in the catalog\nhint: scan it first: lop scan {word}\n");
+        assert_eq!(said(dir), expected);
+    }
+    assert_eq!(said("gone"), "lop: gone: not in the catalog\n");
+}
+
+#[test]
+fn no_line_is_wider_than_the_terminal() {
+    let long = "t/a directory with a long name/写真写真写真写真写真写真写真写真写真写真/file";
+    let lop = Lop::with(&photos().seeded(long, 9, 30 * KIB));
+    lop.remember(["t"]);
+    lop.add(&TreeBuilder::new().seeded("t/photos/2022/three", 3, 100 * KIB));
+    lop.remember(["t"]);
+    for columns in [1, 10, 20, 30, 40, 50, 60, 80] {
+        for by in ["size", "grown", "reclaimable", "files"] {
+            let shown = lop.command().args(["space", "--by", by, "t"]).talk(columns, &[]);
+            let text = shown.text.replace("\u{1b}[1m", "").replace("\u{1b}[0m", "");
+            let table = text.lines().take_while(|line| !line.contains(" on disk"));
+            for line in table {
+                let wide = line.chars().filter(|c| ('写'..='真').contains(c)).count();
+                let width = line.trim_end().chars().count() + wide;
+                assert!(width <= usize::from(columns), "{columns} {by}: {line}");
+            }
+        }
+    }
+    let shown = lop.command().args(["space", "t"]).talk(60, &[]).text;
+    assert!(shown.contains("  a dir…写真/\n"), "names lose their middle: {shown}");
 }
 
 #[test]

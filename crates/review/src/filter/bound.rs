@@ -2,6 +2,10 @@
 //!
 //! Every number displays in the largest unit that divides it, so that no bytes or seconds are lost.
 
+use std::time::Duration;
+
+use runtime::age;
+
 /// A comparison with one number, or a range that includes both ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Bound {
@@ -66,16 +70,6 @@ impl Bound {
 /// Units of sizes, largest first.
 const SIZES: [(&str, u64); 4] = [("T", 1 << 40), ("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)];
 
-/// Units of ages, largest first, in seconds.
-const AGES: [(&str, u64); 6] = [
-    ("y", 365 * 86_400),
-    ("m", 30 * 86_400),
-    ("w", 7 * 86_400),
-    ("d", 86_400),
-    ("h", 3600),
-    ("s", 1),
-];
-
 /// Parses a size in bytes, such as `4096`, `4k` or `4K`.
 pub(super) fn size(text: &str) -> Option<u64> {
     with_unit(text, &SIZES)
@@ -83,7 +77,7 @@ pub(super) fn size(text: &str) -> Option<u64> {
 
 /// Parses an age in seconds, such as `30d`.
 pub(super) fn age(text: &str) -> Option<u64> {
-    with_unit(text, &AGES)
+    age::parse(text).map(|age| age.as_secs())
 }
 
 /// Parses a number without a unit.
@@ -95,9 +89,10 @@ pub(super) fn size_text(bytes: u64) -> String {
     to_text(bytes, &SIZES)
 }
 
-/// Returns seconds without a unit, because a filter must not become longer when it is displayed.
+/// Returns seconds instead of minutes, because a filter must not become longer when it is displayed.
 pub(super) fn age_text(seconds: u64) -> String {
-    to_text(seconds, &AGES[..AGES.len() - 1])
+    let text = age::to_text(Duration::from_secs(seconds));
+    if text.ends_with("min") { format!("{seconds}s") } else { text }
 }
 
 fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
@@ -130,11 +125,8 @@ mod tests {
         {
             assert_eq!(size(text), Some(bytes), "{text}");
         }
-        for (text, seconds) in [("7", 7), ("7s", 7), ("2h", 7200), ("1d", 86_400), ("1w", 604_800)]
-        {
-            assert_eq!(age(text), Some(seconds), "{text}");
-        }
-        assert_eq!((age("1m"), age("1Y")), (Some(2_592_000), Some(31_536_000)));
+        assert_eq!((age("5min"), age("1mo")), (Some(300), Some(2_592_000)));
+        assert_eq!((age("7"), age("6m")), (None, None), "the unit is missing or ambiguous");
         for text in
             ["", "k", "-1", "1.5M", "1 M", "1MB", "18014398509481984K", "99999999999999999999"]
         {
@@ -146,8 +138,8 @@ mod tests {
     fn numbers_display_in_the_largest_unit_that_divides_them() {
         let sizes = [0, 1, 1023, 1024, 1536, 3 << 20, u64::MAX].map(size_text);
         assert_eq!(sizes, ["0", "1", "1023", "1K", "1536", "3M", "18446744073709551615"]);
-        let ages = [0, 59, 7200, 86_400 * 14, 86_400 * 365].map(age_text);
-        assert_eq!(ages, ["0", "59", "2h", "2w", "1y"]);
+        let ages = [0, 59, 120, 7200, 86_400 * 14, 86_400 * 365].map(age_text);
+        assert_eq!(ages, ["0s", "59s", "120s", "2h", "2w", "1y"]);
     }
 
     #[test]

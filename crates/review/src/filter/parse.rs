@@ -140,10 +140,10 @@ fn condition(token: &Token) -> Result<Condition, FilterError> {
             none("takes a comparison or a range in bytes, K, M, G or T, as in size:>10M or size:4K..1G")
         }),
         "age" => age(value).map(Condition::Age).ok_or_else(|| {
-            none(
-                "takes a comparison or a range in h, d, w, m (30 days) or y (365 days), as in age:>1y or \
-                 age:30d..1y",
-            )
+            let units = runtime::age::UNITS;
+            none(&format!(
+                "takes a comparison or a range in {units}, as in age:>1y or age:30d..1y"
+            ))
         }),
         "copies" => Bound::parse(value, bound::count)
             .map(Condition::Copies)

@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn valid_terms_round_trip(
         terms in prop::collection::vec(
-            "!?(size:[<>]=?[0-9]{1,5}[kKmMgG]?|age:[0-9]{1,4}[hdwmy]?\\.\\.|ext:[a-z.]{1,4},[A-Z]|\
+            "!?(size:[<>]=?[0-9]{1,5}[kKmMgG]?|age:[0-9]{1,4}(s|min|h|d|w|mo|y)\\.\\.|ext:[a-z.]{1,4},[A-Z]|\
              type:(image|video|other),code|is:left|path:[a-z*/]{0,4}x|[a-z:/]{1,3}\" \"\"\"[A-Z]\")",
             0..6,
         ),

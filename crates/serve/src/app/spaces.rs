@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use catalog::Catalog;
-use space::{Compared, DirId, Space};
+use space::{Comparisons, DirId, Space};
 
 use crate::error::PageError;
 use crate::hash::fnv1a;
@@ -18,7 +18,7 @@ use crate::hash::fnv1a;
 pub(crate) struct Sizes {
     pub(crate) space: Space,
     /// The scans that the growth of directories refers to.
-    pub(crate) compared: Vec<Compared>,
+    pub(crate) comparisons: Comparisons,
 }
 
 /// The sizes of directories, if they are in memory.
@@ -69,15 +69,16 @@ impl Spaces {
 }
 
 impl Sizes {
-    /// Loads the sizes, and compares the last two scans.
+    /// Loads the sizes, and compares the last two scans. `changed_ms` is the time when lop last
+    /// changed files.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read.
-    pub(super) fn load(catalog: &Catalog) -> Result<Sizes, PageError> {
+    pub(super) fn load(catalog: &Catalog, changed_ms: Option<i64>) -> Result<Sizes, PageError> {
         let mut space = Space::load(catalog)?;
-        let compared = space.compare_scans(catalog, None)?;
-        Ok(Sizes { space, compared })
+        let comparisons = space.compare_scans(catalog, None, changed_ms)?;
+        Ok(Sizes { space, comparisons })
     }
 }
 

@@ -73,7 +73,7 @@ impl Followed {
             for error in errors.into_iter().flatten() {
                 add_message(
                     entry.job_mut(),
-                    &format!("cannot read the result of the job: {error}"),
+                    &format!("cannot read the result of the job: {}", fsops::io_text(&error)),
                 );
             }
             entry.job_mut().result = output.as_ref().ok().and_then(document);

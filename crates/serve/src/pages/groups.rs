@@ -36,7 +36,7 @@ const TERMS: [(&str, &str); 9] = [
     ("ext:jpg,png", "one of these extensions"),
     ("type:video", "image, video, audio, document, archive, code or other"),
     ("size:>10M", "the size; also size:<=4k and size:1M..2G"),
-    ("age:>1y", "the time since the last change; units h, d, w, m (months), y"),
+    ("age:>1y", "the time since the last change; units s, min, h, d, w, mo (30 days), y"),
     ("copies:>2", "the number of copies"),
     ("is:undecided", "undecided, decided or left (left alone)"),
 ];

@@ -119,7 +119,10 @@ fn folder(typed: String) -> Result<PathBuf, PageError> {
     match std::fs::metadata(&typed) {
         Ok(meta) if meta.is_dir() => Ok(PathBuf::from(typed)),
         Ok(_) => Err(PageError::bad_request("This path is not a folder")),
-        Err(e) => Err(PageError::bad_request(format!("The folder cannot be opened: {e}"))),
+        Err(e) => {
+            let why = fsops::io_text(&e);
+            Err(PageError::bad_request(format!("The folder cannot be opened: {why}")))
+        }
     }
 }
 

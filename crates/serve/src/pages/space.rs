@@ -215,14 +215,20 @@ fn since(sizes: &Sizes, dir: DirId) -> Markup {
     let space = &sizes.space;
     let is_relevant =
         |root: DirId| space.is_at_or_below(root, dir) || space.is_at_or_below(dir, root);
-    let compared =
-        sizes.compared.iter().filter(|compared| is_relevant(compared.dir)).collect::<Vec<_>>();
+    let all = &sizes.comparisons;
+    let compared: Vec<_> = all.compared.iter().filter(|root| is_relevant(root.dir)).collect();
+    let is_outdated = all.outdated.iter().any(|&root| is_relevant(root));
     html! {
-        @if compared.is_empty() {
+        @if is_outdated {
+            p.note {
+                "A run has changed files since the last scan, so their growth is unknown. Scan this folder again."
+            }
+        }
+        @if compared.is_empty() && !is_outdated {
             p.note {
                 "Growth needs two scans that found different files. Scan this folder again after it has changed."
             }
-        } @else {
+        } @else if !compared.is_empty() {
             ul.facts {
                 @for compared in compared.iter().take(5) {
                     li {

@@ -59,9 +59,9 @@ impl Scanned {
     /// Compares scans, and returns the comparisons and the growth of a directory.
     fn grown(&self, since_ms: Option<i64>, dir: &str) -> (Vec<Compared>, Option<i64>) {
         let (catalog, mut space) = self.load();
-        let compared = space.compare_scans(&catalog, since_ms).expect("compares");
+        let all = space.compare_scans(&catalog, since_ms, None).expect("compares");
         let dir = space.find(self.path(dir).as_os_str().as_encoded_bytes()).expect("is there");
-        (compared, space.totals(dir).grown)
+        (all.compared, space.totals(dir).grown)
     }
 }
 
@@ -157,8 +157,36 @@ fn the_last_scan_is_compared_with_the_one_before_or_with_one_of_an_age() {
     assert_eq!((compared[0].since_ms, compared[0].until_ms), (ms(20), ms(30)));
     assert_eq!(grown, Some(4096));
     let since = |day| scanned.grown(Some(ms(day)), "t").1;
-    assert_eq!([9, 10, 29, 30].map(since), [None, Some(8192), Some(4096), Some(0)]);
+    assert_eq!([9, 10, 29, 30].map(since), [None, Some(8192), Some(4096), Some(4096)]);
     assert_eq!(scanned.grown(None, "t/a").1, Some(0));
+}
+
+#[test]
+fn the_growth_of_a_root_is_unknown_if_files_were_changed_after_its_last_scan() {
+    let scanned = Scanned::new();
+    scanned.add(&TreeBuilder::new().file("t/a/1", "x").file("t/b/2", "x"));
+    scanned.scan(&["t/a", "t/b"], "", 1);
+    scanned.add(&TreeBuilder::new().file("t/a/3", "x").file("t/b/4", "x"));
+    scanned.scan(&["t/a"], "", 2);
+    scanned.scan(&["t/b"], "", 3);
+    let after = |changed_day: i64| {
+        let (catalog, mut space) = scanned.load();
+        let changed_ms = Some(changed_day * 24 * 3600 * 1000);
+        let all = space.compare_scans(&catalog, None, changed_ms).expect("compares");
+        let grown = |dir: &str| {
+            let path = scanned.path(dir);
+            space.totals(space.find(path.as_os_str().as_encoded_bytes()).expect("is there")).grown
+        };
+        let names = all.outdated.iter().map(|&root| space.name(root).to_vec());
+        ((grown("t/a"), grown("t/b")), names.collect::<Vec<_>>())
+    };
+    let block = Some(4096);
+    assert_eq!(after(1), ((block, block), vec![]));
+    assert_eq!(after(2), ((None, block), vec![b"a".to_vec()]));
+    assert_eq!(after(3), ((None, None), vec![b"a".to_vec(), b"b".to_vec()]));
+    // A scan that finds the same sizes stores none, but its numbers are current.
+    scanned.scan(&["t/a"], "", 4);
+    assert_eq!(after(3), ((block, None), vec![b"b".to_vec()]));
 }
 
 #[test]

@@ -4,9 +4,9 @@
 //! rules of the file stay. A file with a syntax error produces no rules.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use ::toml::{Spanned, Table};
+use runtime::age;
 use serde::Deserialize;
 
 use super::limits::{Budget, Exceeded, Lines, MAX_PATTERN_BYTES, Stop, or_dropped};
@@ -304,8 +304,9 @@ fn glob(name: &str) -> Result<Glob, Dropped> {
 
 fn conditions(written: &Written) -> Result<Conditions, Dropped> {
     let age = |text: &String| {
-        let least =
-            duration(text).ok_or_else(|| malformed(format!("{text:?} is not an age like 7d")))?;
+        let least = age::parse(text).ok_or_else(|| {
+            malformed(format!("{text:?} is not an age in {}, such as 7d", age::UNITS))
+        })?;
         Ok(Age { least, counts_access: false, counts_birth: false })
     };
     let size = |text: &String| {
@@ -338,19 +339,6 @@ fn conditions(written: &Written) -> Result<Conditions, Dropped> {
 fn number(text: &str) -> Option<(u64, &str)> {
     let end = text.find(|char: char| !char.is_ascii_digit()).unwrap_or(text.len());
     Some((text[..end].parse().ok()?, &text[end..]))
-}
-
-fn duration(text: &str) -> Option<Duration> {
-    let (number, unit) = number(text)?;
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        "w" => 7 * 86_400,
-        _ => return None,
-    };
-    number.checked_mul(seconds).map(Duration::from_secs)
 }
 
 fn bytes(text: &str) -> Option<u64> {

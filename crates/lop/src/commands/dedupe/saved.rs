@@ -13,7 +13,7 @@ use crate::args::DedupeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{problems, stdout};
-use crate::paths::resolve_all;
+use crate::paths::{resolve_all, shell_word};
 use crate::quantity::size;
 use crate::settings::{Resources, Settings};
 
@@ -74,8 +74,11 @@ pub(super) fn save_to(
         action::plan::save(&mut out, &plan, kind).map_err(failed)?;
     }
     out.flush().map_err(failed)?;
-    let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
-    let (text, shown) = (summary.text(kind), String::from_utf8_lossy(&shown));
+    let shown = shell_word(file).unwrap_or_else(|| {
+        let shown = settings.stderr.names.show_line(file.as_os_str().as_encoded_bytes());
+        String::from_utf8_lossy(&shown).into_owned()
+    });
+    let text = summary.text(kind);
     let text = format!("{text}; apply it with: lop dedupe --plan {shown} --apply");
     stdout::summarize(&summary, &text, settings)?;
     Ok(Exit::Done)

@@ -1,8 +1,11 @@
 //! Tests of the page with the sizes of folders.
 
 use axum::http::StatusCode;
+use catalog::Catalog;
+use space::{Comparisons, Space, TOP};
 use testkit::TreeBuilder;
 
+use crate::app::spaces::Sizes;
 use crate::testing::TestServer;
 
 /// Returns the value of an attribute of the first element that contains `marker`.
@@ -125,4 +128,18 @@ fn every_measure_has_a_page() {
         assert_eq!(page.status, StatusCode::OK, "{by}");
         assert!(page.text().contains(part), "{by} without {part}");
     }
+}
+
+#[test]
+fn growth_is_unknown_after_a_run_and_the_page_says_so() {
+    let served = served();
+    let catalog = Catalog::open(served.app.catalog_path());
+    let space = catalog.and_then(|catalog| Space::load(&catalog)).expect("loads");
+    let mut sizes = Sizes { space, comparisons: Comparisons::default() };
+    let said = |sizes: &Sizes| super::since(sizes, TOP).into_string();
+    assert!(said(&sizes).contains("Growth needs two scans"));
+    sizes.comparisons.outdated.push(TOP);
+    let page = said(&sizes);
+    assert!(page.contains("A run has changed files since the last scan"), "{page}");
+    assert!(!page.contains("Growth needs two scans"), "{page}");
 }
