@@ -1,5 +1,5 @@
 //! Services for long-running processes: progress, cancellation, bounded memory and throttling. Also
-//! the text for sizes, counts and ages.
+//! the text for sizes, counts and ages, and times as numbers.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
@@ -16,8 +16,10 @@
 //! | `usage` | processor time and waits of a thread |
 //! | [`quantity`] | sizes and counts as text for people |
 //! | [`age`] | ages as text |
+//! | [`epoch`] | times as numbers since the epoch |
 
 pub mod age;
+pub mod epoch;
 pub mod memory;
 mod process;
 mod progress;

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -14,6 +13,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use catalog::{Choice, Decider, Scope};
 use review::{DecideError, Fate, Filter, Member, Review, Settlement};
+use runtime::epoch::now_ms;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -333,10 +333,4 @@ fn explain(error: DecideError) -> PageError {
         DecideError::Catalog(error) => PageError::from(error),
         DecideError::Invalid(why) => PageError::bad_request(why),
     }
-}
-
-/// Returns the time in milliseconds since the epoch.
-fn now_ms() -> i64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }
