@@ -9,6 +9,7 @@ use std::io;
 
 use content::Scratch;
 use fsops::{Dir, FileKey, Op, Stat};
+use runtime::epoch::now_ms;
 use runtime::{Interrupted, Progress};
 
 use crate::error::{Error, Reason};
@@ -16,7 +17,6 @@ use crate::journal::identity::{
     is_moved_entry, is_same_inode, is_unchanged, substitute_in_place, substitute_of,
     undo_substitute_of,
 };
-use crate::journal::ids::now_ms;
 use crate::journal::lines::Lines;
 use crate::journal::locate::{IntentLocation, IntentLocator};
 use crate::journal::log::Journal;

@@ -16,9 +16,9 @@
 //! detected.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use fsops::{Ctimes, Stat, Volume};
+use runtime::epoch::now_ns;
 use walk::{FileId, Tree};
 
 /// Maximum time for which a file system may report old metadata after a change. sshfs caches
@@ -162,8 +162,7 @@ struct DeviceFiles {
 
 impl Default for AliasDetector {
     fn default() -> Self {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        AliasDetector::at(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
+        AliasDetector::at(now_ns())
     }
 }
 

@@ -1,5 +1,5 @@
 //! Services for long-running processes: progress, cancellation, bounded memory and throttling. Also
-//! the text for sizes, counts, names and ages.
+//! the text for sizes, counts, names and ages, and times as numbers.
 //!
 //! This crate has no notion of trees or of the user's files. It never prints or exits.
 //!
@@ -17,8 +17,10 @@
 //! | [`quantity`] | sizes and counts as text for people |
 //! | [`shown`] | names as text for people |
 //! | [`age`] | ages as text |
+//! | [`epoch`] | times as numbers since the epoch |
 
 pub mod age;
+pub mod epoch;
 pub mod memory;
 mod process;
 mod progress;

@@ -95,7 +95,7 @@ impl Gate {
 
     fn admits(&self, request: &Request) -> Result<(), Refused> {
         let headers = request.headers();
-        let host = one(headers, &HOST).filter(|host| self.hosts.contain(host));
+        let host = single_header(headers, &HOST).filter(|host| self.hosts.contain(host));
         let host = host.ok_or(Refused::Host)?;
         // A request to a proxy has the address of the server in its first line.
         let named = request.uri().authority();
@@ -109,7 +109,8 @@ impl Gate {
                 Refused::WrongToken
             });
         }
-        let bearer = one(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+        let bearer =
+            single_header(headers, &AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
         match bearer {
             // A browser never sends this header by itself, so the request comes from a program.
             Some(token) if self.token.is(token) => return Ok(()),
@@ -121,7 +122,9 @@ impl Gate {
             Some(false) => return Err(Refused::OldCookie),
             None => return Err(Refused::NoToken),
         }
-        if one(headers, &SEC_FETCH).is_some_and(|from| !matches!(from, "same-origin" | "none")) {
+        if single_header(headers, &SEC_FETCH)
+            .is_some_and(|from| !matches!(from, "same-origin" | "none"))
+        {
             return Err(Refused::Origin);
         }
         match *request.method() {
@@ -137,16 +140,16 @@ impl Gate {
             rest.is_some_and(|rest| rest.eq_ignore_ascii_case(host))
         };
         let has_origin = headers.contains_key(ORIGIN);
-        if has_origin && !one(headers, &ORIGIN).is_some_and(is_own) {
+        if has_origin && !single_header(headers, &ORIGIN).is_some_and(is_own) {
             return Err(Refused::Origin);
         }
         if !has_origin && !headers.contains_key(SEC_FETCH) {
             return Err(Refused::Origin);
         }
-        if !one(headers, &CSRF_HEADER).is_some_and(|secret| self.csrf.is(secret)) {
+        if !single_header(headers, &CSRF_HEADER).is_some_and(|secret| self.csrf.is(secret)) {
             return Err(Refused::Csrf);
         }
-        let kind = one(headers, &CONTENT_TYPE).unwrap_or_default();
+        let kind = single_header(headers, &CONTENT_TYPE).unwrap_or_default();
         let is_json = kind.split(';').next().is_some_and(|kind| kind.trim() == "application/json");
         if is_json { Ok(()) } else { Err(Refused::ContentType) }
     }
@@ -264,7 +267,7 @@ async fn refuse(gate: &Gate, refused: Refused, wants_page: bool) -> Response {
 }
 
 /// Returns the value of a header that occurs exactly once and is ASCII text.
-fn one<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
+pub(crate) fn single_header<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?;
     if values.next().is_some() { None } else { value.to_str().ok() }

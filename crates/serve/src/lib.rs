@@ -16,6 +16,7 @@
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `compress` | gzip for text |
 //! | `attachment` | files that the browser saves |
+//! | `open_problem` | why a file could not be opened |
 //! | `frame`, `layout` | the frame of every page; heads, error pages and names |
 //! | `quantity` | sizes, counts and times as pages show them |
 //! | `pages` | one module per page, with its routes |
@@ -40,6 +41,7 @@ mod gate;
 mod hash;
 pub mod jobs;
 mod layout;
+mod open_problem;
 mod options;
 mod pages;
 mod private_file;

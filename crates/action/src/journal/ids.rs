@@ -9,7 +9,6 @@ use std::ffi::CString;
 use std::hash::{BuildHasher, Hasher};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use fsops::{Context, Dir, DirBuffer, Op, Stat, check_private, remove_file};
 
@@ -80,10 +79,4 @@ pub(crate) fn staged_name(n: u64) -> CString {
 /// Parses a number without sign or leading zeros, as [`staged_name`] writes it.
 pub(crate) fn parse_number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|n: &u64| n.to_string() == text)
-}
-
-/// Returns the current time in milliseconds since the epoch.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

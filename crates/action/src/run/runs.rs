@@ -7,11 +7,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use fsops::{Lock, create_dir_private, remove_file};
+use runtime::epoch::now_ms;
 use runtime::{Mutex, Progress};
 
 use crate::error::Error;
 use crate::journal::ids::{
-    FILES_SUFFIX, create_next_journal, journal_path, new_run_id, now_ms, run_numbers,
+    FILES_SUFFIX, create_next_journal, journal_path, new_run_id, run_numbers,
 };
 use crate::journal::leftovers::count_leftovers_as_done;
 use crate::journal::lines::FORMAT;

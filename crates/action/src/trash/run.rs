@@ -10,11 +10,12 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use fsops::{Lock, Op, Stat, create_dir_private, remove_file};
+use runtime::epoch::now_ms;
 use walk::{PathOpener, split_path};
 
 use crate::error::{Error, Reason, Refusal};
 use crate::journal::ids::{
-    TREES_SUFFIX, create_next_journal, journal_path, new_run_id, now_ms, run_numbers,
+    TREES_SUFFIX, create_next_journal, journal_path, new_run_id, run_numbers,
 };
 use crate::journal::json_bytes::JsonBytes;
 use crate::journal::lines::FORMAT;

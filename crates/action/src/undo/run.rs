@@ -25,10 +25,10 @@ use std::rc::Rc;
 
 use content::Scratch;
 use fsops::{Context, Dir, Op};
+use runtime::epoch::now_ms;
 use runtime::{Progress, Stage};
 
 use crate::error::{Error, Reason, Refusal, clone_io_error};
-use crate::journal::ids::now_ms;
 use crate::journal::lines::Lines;
 use crate::journal::locate::IntentLocator;
 use crate::journal::log::Journal;

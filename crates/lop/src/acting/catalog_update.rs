@@ -2,7 +2,7 @@
 //!
 //! The journal of the run lists all changes, so the next scan does not have to read the changed files again.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use action::journal::{FileAction, FileState};
 use action::plan::Kind;
@@ -10,6 +10,7 @@ use action::run::Runs;
 use action::statuses::Statuses;
 use catalog::{Catalog, CtimeCause, LiveFile, Version};
 use fsops::Stat;
+use runtime::epoch::now_ns;
 use walk::{Device, PathOpener};
 
 use crate::error::CommandError;
@@ -79,8 +80,7 @@ pub(crate) fn follow(
 /// since the epoch.
 pub(crate) fn settled_now_ns() -> i64 {
     std::thread::sleep(SETTLING_TIME);
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
+    now_ns()
 }
 
 /// Converts a journal entry to a catalog operation.

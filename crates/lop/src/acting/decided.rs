@@ -4,10 +4,10 @@
 //! files of a decided group are found by path, so lop never acts on a path that the decision does not cover.
 
 use std::collections::HashMap;
-use std::time::SystemTime;
 
 use catalog::{Catalog, Choice, Decision, Scope};
 use review::{Decisions, Fate, Index, Member, Settlement, Why, folders_below, settle};
+use runtime::epoch::now_ns;
 
 use crate::error::CommandError;
 use crate::paths::is_at_or_below;
@@ -39,9 +39,7 @@ impl Decided {
     ///
     /// Fails if the catalog cannot be read.
     pub(crate) fn load(catalog: &Catalog) -> Result<Decided, CommandError> {
-        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let now_ns = i64::try_from(since.as_nanos()).unwrap_or(i64::MAX);
-        let index = Index::load(catalog, now_ns)?;
+        let index = Index::load(catalog, now_ns())?;
         Ok(Decided { index, decisions: Decisions::load(catalog)? })
     }
 

@@ -8,12 +8,12 @@ mod totals;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime};
 
 use catalog::Catalog;
 use device::Threads;
 use purge::{Guard, Operation, Options, Outcome, Problem, Reason, Selection, Target, Tell};
-use runtime::{Interrupted, Progress, Throttle};
+use runtime::{Interrupted, Progress, Throttle, epoch};
 use walk::TopDir;
 
 use self::estimate::Estimate;
@@ -164,10 +164,7 @@ pub(super) fn guard(settings: &Settings) -> Guard {
 /// Returns options for an estimate. A caller that removes the trees has to change `operation`.
 fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
     let now = SystemTime::now();
-    let before_ns = args.older_than.map(|age| {
-        let since = now.checked_sub(age).and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-        since.map_or(0, |since| i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
-    });
+    let before_ns = args.older_than.map(|age| now.checked_sub(age).map_or(0, epoch::ns));
     let selection = Selection {
         include: patterns.include.clone(),
         exclude: patterns.exclude.clone(),

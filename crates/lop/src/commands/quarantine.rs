@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use action::quarantine::{Quarantine, QuarantinedFile, QuarantinedTree};
 use action::run::Runs;
 use catalog::Catalog;
-use runtime::Progress;
+use runtime::{Progress, epoch};
 use serde::Serialize;
 
 use self::trees::TreeRemover;
@@ -130,9 +130,7 @@ impl RestoreSummary {
 
 fn purge(args: &QuarantinePurgeArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let before = SystemTime::now().checked_sub(args.older_than);
-    let since = before.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
-    let before_ms = since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX));
-    let before_ms = before_ms.saturating_add(1);
+    let before_ms = before.map_or(0, epoch::ms).saturating_add(1);
     let unreadable = Cell::new(0);
     let skip = conclusion::skip_unreadable(&unreadable, settings);
     let progress = Arc::new(Progress::default());

@@ -7,10 +7,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::time::SystemTime;
 
 use catalog::{CopyCount, ScanRecord, ScanSizes, TreeMatch, Writer};
 use dupes::{Found, Group, InlineHeadReader};
+use runtime::epoch::now_ms;
 use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
 
@@ -106,7 +106,7 @@ fn examine(
     progress: &Progress,
     clock: &mut Clock,
 ) -> Result<ScanResult, CommandError> {
-    let started = SystemTime::now();
+    let started_ms = now_ms();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.args.reread);
     let mut tree = find_files(scan, trusts, progress)?;
@@ -124,7 +124,7 @@ fn examine(
     let offline = recall.offline();
     InlineHeadReader::collect(&mut tree, &recall.fingerprints);
     clock.end(|s| &mut s.recall);
-    let begun = record(scan, &tree, started, progress);
+    let begun = record(scan, &tree, started_ms, progress);
     let mut result =
         find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
     if is_first {
@@ -133,7 +133,7 @@ fn examine(
     }
     clock.end(|s| &mut s.compare);
     let found = &result.found;
-    let record = record(scan, &tree, started, progress);
+    let record = record(scan, &tree, started_ms, progress);
     let uncommitted =
         writer.and_then(|writer| commit(writer, &tree, recall, found, &record, progress).err());
     clock.end(|s| &mut s.commit);
@@ -175,15 +175,10 @@ fn find_groups(
 }
 
 /// Returns the record of the scan for the catalog.
-fn record(
-    scan: &ScanSettings,
-    tree: &Tree,
-    started: SystemTime,
-    progress: &Progress,
-) -> ScanRecord {
+fn record(scan: &ScanSettings, tree: &Tree, started_ms: i64, progress: &Progress) -> ScanRecord {
     ScanRecord {
-        started_ms: milliseconds(started),
-        finished_ms: milliseconds(SystemTime::now()),
+        started_ms,
+        finished_ms: now_ms(),
         options: scan.options.clone(),
         files: tree.files().len() as u64,
         bytes: progress.bytes_seen.load(Relaxed),
@@ -216,12 +211,6 @@ fn sizes(tree: &Tree) -> Vec<ScanSizes> {
     roots
         .map(|root| ScanSizes { root: root.absolute.clone(), data: space::encode(tree, root) })
         .collect()
-}
-
-/// Returns a time in milliseconds since the epoch, or 0 for earlier times.
-fn milliseconds(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<Tree, CommandError> {

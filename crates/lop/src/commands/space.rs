@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 
 use action::run::Runs;
 use catalog::Catalog;
-use runtime::age;
+use runtime::{age, epoch};
 use serde::Serialize;
 use space::{By, Compared, Comparisons, DirId, Space, TOP, Totals};
 
@@ -70,9 +70,7 @@ pub(crate) fn run(args: &SpaceArgs, settings: &Settings) -> Result<Exit, Command
 
 /// Returns the time that was `age` ago, in milliseconds since the epoch.
 fn before_now(age: Duration) -> i64 {
-    let then = SystemTime::now().checked_sub(age).unwrap_or(SystemTime::UNIX_EPOCH);
-    let since = then.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    SystemTime::now().checked_sub(age).map_or(0, epoch::ms)
 }
 
 fn order(by: SpaceOrder) -> By {

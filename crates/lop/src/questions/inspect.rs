@@ -87,13 +87,7 @@ impl Inspector {
     }
 
     /// Returns whether the absolute path `dir`, which used to be on `disk`, is now on a different file system.
-    pub(crate) fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
-        loop {
-            match self.reach.dir(dir).and_then(|dir| dir.volume()) {
-                Ok(here) => return disk.is_offline_at(&here),
-                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split_path(dir).0,
-                Err(_) => return false,
-            }
-        }
+    pub(crate) fn is_offline_at(&mut self, disk: &Volume, dir: &[u8]) -> bool {
+        self.reach.is_offline_at(disk, dir)
     }
 }

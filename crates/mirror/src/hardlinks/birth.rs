@@ -8,9 +8,10 @@
 use std::ffi::CStr;
 use std::io;
 use std::thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use fsops::{Dir, Kind, LONGEST_TICK, Stat};
+use runtime::epoch::now_ns;
 
 /// Maximum number of times to read the metadata of one name, because other programs may keep replacing the file.
 const MAX_CHECKS: usize = 3;
@@ -78,10 +79,6 @@ fn tick_of(stat: &Stat) -> Duration {
     let is_whole = |ns: i64| ns % 1_000_000_000 == 0;
     let is_coarse = stat.born_ns == 0 && is_whole(stat.mtime_ns()) && is_whole(stat.ctime_ns);
     if is_coarse { Duration::from_secs(1) } else { LONGEST_TICK }
-}
-
-fn now_ns() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, ns)
 }
 
 fn ns(duration: Duration) -> i64 {

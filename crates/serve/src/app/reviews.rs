@@ -6,10 +6,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use catalog::Decider;
 use review::Review;
+use runtime::epoch::now_ns;
 
 use crate::app::door::CatalogDoor;
 use crate::app::listings::{Listing, Listings, Wanted};
@@ -210,10 +211,4 @@ fn stale() -> PageError {
         "The catalog has changed since this page was loaded",
         "The list is loaded again. Check your choice before you repeat it.",
     )
-}
-
-/// Returns the time in nanoseconds since the epoch.
-fn now_ns() -> i64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)
 }

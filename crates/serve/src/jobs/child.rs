@@ -8,10 +8,11 @@ use std::io::{self, BufReader};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStderr, ChildStdout, Command, ExitStatus, Stdio};
 
+use runtime::epoch::now_ms;
 use rustix::io::retry_on_intr;
 use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
-use super::job::{Job, now_ms};
+use super::job::Job;
 use super::messages::{self, Line};
 use super::output::{Output, collect};
 use super::shared::Shared;
@@ -73,7 +74,7 @@ impl Followed {
             for error in errors.into_iter().flatten() {
                 add_message(
                     entry.job_mut(),
-                    &format!("cannot read the result of the job: {}", fsops::io_text(&error)),
+                    &format!("cannot read the result of the job: {}", fsops::io_text(error)),
                 );
             }
             entry.job_mut().result = output.as_ref().ok().and_then(document);

@@ -1,7 +1,5 @@
 //! A snapshot of the state of a job.
 
-use std::time::SystemTime;
-
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -87,10 +85,4 @@ pub struct JobError {
     pub code: u8,
     /// The description for people.
     pub message: String,
-}
-
-/// Returns the current time in milliseconds since the epoch.
-pub(super) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

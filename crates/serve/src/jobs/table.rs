@@ -7,9 +7,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
+use runtime::epoch::now_ms;
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::job::{Job, now_ms};
+use super::job::Job;
 use super::output::Output;
 use super::spec::{JobId, JobKind};
 

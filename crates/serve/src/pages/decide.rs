@@ -6,7 +6,6 @@
 mod choice;
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use axum::body::Bytes;
 use axum::extract::State;
@@ -14,6 +13,7 @@ use axum::routing::post;
 use axum::{Json, Router};
 use catalog::Decider;
 use review::{DecideError, Review};
+use runtime::epoch::now_ms;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -144,10 +144,4 @@ fn explain(error: DecideError) -> PageError {
         DecideError::Catalog(error) => PageError::from(error),
         DecideError::Invalid(why) => PageError::bad_request(why),
     }
-}
-
-/// Returns the time in milliseconds since the epoch.
-fn now_ms() -> i64 {
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(now.as_millis()).unwrap_or(i64::MAX)
 }

@@ -3,7 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use action::quarantine::QuarantinedFile;
 use action::run::Runs;
@@ -11,6 +10,7 @@ use axum::Router;
 use axum::extract::{Query, State};
 use axum::routing::get;
 use maud::{Markup, html};
+use runtime::epoch::now_ms;
 use serde::Deserialize;
 
 use crate::app::App;
@@ -205,7 +205,7 @@ async fn preview(
     Query(Older { days }): Query<Older>,
 ) -> Result<Markup, PageError> {
     let sum = app.blocking(move |app| {
-        let before = before_ms(SystemTime::now(), days);
+        let before = before_ms(now_ms(), days);
         let stored = Runs::quarantined(&app.runs_dir(), |_| ())?;
         let mut sum = Sum::default();
         stored.iter().filter(|file| file.since_ms <= before).for_each(|file| sum.add(file));
@@ -224,11 +224,10 @@ async fn preview(
     })
 }
 
-/// Returns the time `days` days before `now`, in milliseconds since the epoch.
-fn before_ms(now: SystemTime, days: u64) -> i64 {
-    let now = now.duration_since(UNIX_EPOCH).map_or(0, |now| now.as_millis());
-    let age = u128::from(days).saturating_mul(DAY_MS.into());
-    i64::try_from(now.saturating_sub(age)).unwrap_or(i64::MAX)
+/// Returns the time `days` days before `now_ms`, in milliseconds since the epoch.
+fn before_ms(now_ms: i64, days: u64) -> i64 {
+    let age_ms = i64::try_from(days.saturating_mul(DAY_MS)).unwrap_or(i64::MAX);
+    now_ms.saturating_sub(age_ms).max(0)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::io;
 use std::path::Path;
 use std::rc::Rc;
 
-use fsops::{Dir, Stat};
+use fsops::{Dir, Stat, Volume, is_gone};
 
 /// Opens directories by absolute path and keeps some of them open. Each thread has its own.
 #[derive(Debug)]
@@ -60,6 +60,20 @@ impl PathOpener {
     pub fn stat(&mut self, path: &[u8]) -> io::Result<Stat> {
         let (dir, name) = self.parent_and_name(path)?;
         dir.stat_child(&name)
+    }
+
+    /// Returns whether an absolute path that used to be on `disk` is now on a different file system.
+    ///
+    /// Looks at the nearest ancestor that exists, because a directory may have been removed from its
+    /// disk. A path that cannot be examined does not count as offline.
+    pub fn is_offline_at(&mut self, disk: &Volume, mut dir: &[u8]) -> bool {
+        loop {
+            match self.dir(dir).and_then(|dir| dir.volume()) {
+                Ok(here) => return disk.is_offline_at(&here),
+                Err(e) if is_gone(&e) && !dir.is_empty() => dir = split_path(dir).0,
+                Err(_) => return false,
+            }
+        }
     }
 
     /// Closes all directories. Call this when their paths may now lead to different directories.

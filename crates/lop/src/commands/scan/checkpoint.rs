@@ -2,11 +2,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use catalog::{Findings, RowMap, ScanRecord, Writer};
 use content::Fingerprints;
 use dupes::Candidates;
+use runtime::epoch::now_ms;
 use runtime::{Interrupted, Progress, own_descriptor_table};
 use walk::{Problem, Tree};
 
@@ -132,7 +133,7 @@ impl Checkpointer<'_> {
         let (tree, fingerprints, progress) = (self.tree, self.fingerprints, self.progress);
         let candidates = self.candidates.get_or_insert_with(|| Candidates::new(tree, progress));
         let pending = candidates.pending(tree, fingerprints, progress);
-        self.record.finished_ms = super::milliseconds(SystemTime::now());
+        self.record.finished_ms = now_ms();
         let problems: Vec<&Problem> = tree.problems.iter().collect();
         let record = &self.record;
         let found =

@@ -25,6 +25,7 @@ const LONG_NAME: usize = 40;
 
 /// The columns of a table. A table always has a column for sizes and one for names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a column of its own")]
 pub(super) struct Layout {
     pub(super) reclaimable: bool,
     pub(super) grown: bool,

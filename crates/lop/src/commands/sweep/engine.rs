@@ -5,10 +5,10 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::thread;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use fsops::{Dir, FileKey, LONGEST_TICK};
 use runtime::Progress;
+use runtime::epoch::now_ns;
 use sweep::bindings::{Bindings, Context};
 use sweep::preview::{Match, Preview, Request};
 use sweep::rule::Rule;
@@ -47,17 +47,11 @@ impl<'a> Engine<'a> {
         deletes: bool,
         settings: &Settings,
     ) -> Engine<'a> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now_ns = now_ns();
         if deletes {
             thread::sleep(LONGEST_TICK);
         }
-        Engine {
-            book,
-            resources,
-            own: settings.own(),
-            avoid: guard(settings).keys(),
-            now_ns: i64::try_from(now.as_nanos()).unwrap_or(i64::MAX),
-        }
+        Engine { book, resources, own: settings.own(), avoid: guard(settings).keys(), now_ns }
     }
 
     /// Binds the variables to the directories of a target.

@@ -8,11 +8,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use action::journal::JsonBytes;
 use fsops::{Dir, Op, Stat};
 use runtime::Progress;
+use runtime::epoch::now_ms;
 use sweep::sums::TreeSums;
 
 use super::act;
@@ -92,13 +92,12 @@ fn section(
     left: &mut Vec<LeftAlone>,
 ) -> Result<Section, CommandError> {
     let Found { target, preview, .. } = found;
-    let created = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let line = TargetLine {
         format_version: FORMAT_VERSION,
         target: JsonBytes(target.absolute.clone()),
         fsid: fsid(target)?,
         inode: target.stat.inode,
-        created_ms: i64::try_from(created.as_millis()).unwrap_or(i64::MAX),
+        created_ms: now_ms(),
     };
     let (mut inspector, mut entries) = (Inspector::new(target), Vec::new());
     for one in &preview.matches {

@@ -4,7 +4,9 @@
 //! a multipart response.
 
 use axum::http::HeaderMap;
-use axum::http::header::{HeaderName, IF_NONE_MATCH, IF_RANGE, RANGE};
+use axum::http::header::{IF_NONE_MATCH, IF_RANGE, RANGE};
+
+use crate::gate::single_header;
 
 /// The answer to a request for a file.
 #[derive(Debug, PartialEq, Eq)]
@@ -22,14 +24,14 @@ pub(super) fn part(headers: &HeaderMap, tag: &str, size: u64) -> Part {
     let whole = Part::Bytes { from: 0, to: size, is_whole: true };
     // The comparison is weak: a cache may have marked the tag as weak (RFC 9110, section 13.1.2).
     let is_same = |known: &str| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag;
-    if let Some(known) = text(headers, &IF_NONE_MATCH)
+    if let Some(known) = single_header(headers, &IF_NONE_MATCH)
         && known.split(',').map(str::trim).any(is_same)
     {
         return Part::NotModified;
     }
-    let Some(range) = text(headers, &RANGE) else { return whole };
+    let Some(range) = single_header(headers, &RANGE) else { return whole };
     // With another version, the client needs the whole file. Dates are never sent, so no date is ours.
-    if headers.contains_key(IF_RANGE) && text(headers, &IF_RANGE) != Some(tag) {
+    if headers.contains_key(IF_RANGE) && single_header(headers, &IF_RANGE) != Some(tag) {
         return whole;
     }
     match parse(range, size) {
@@ -76,13 +78,6 @@ fn parse(range: &str, size: u64) -> Parsed {
 fn number(digits: &str) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))
-}
-
-/// Returns the value of a header that occurs exactly once.
-fn text<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
-    let mut values = headers.get_all(name).iter();
-    let value = values.next()?;
-    if values.next().is_some() { None } else { value.to_str().ok() }
 }
 
 #[cfg(test)]

@@ -15,9 +15,7 @@ use super::address::Address;
 use super::types::{self, Type};
 use crate::app::App;
 use crate::error::PageError;
-
-/// The system's error for a link in a path, on Linux.
-const ELOOP: i32 = 40;
+use crate::open_problem::OpenProblem;
 
 /// A file as the catalog remembers it.
 #[derive(Debug)]
@@ -139,19 +137,15 @@ fn changed() -> PageError {
 }
 
 fn explain(error: &io::Error) -> PageError {
-    use io::ErrorKind::{InvalidInput, NotADirectory, NotFound, PermissionDenied};
-    match error.kind() {
-        NotFound => PageError::not_found("This file is gone")
+    match OpenProblem::of(error) {
+        OpenProblem::Gone => PageError::not_found("This file is gone")
             .with_advice("It was moved or deleted since the scan."),
-        PermissionDenied => PageError::forbidden(
+        OpenProblem::Forbidden => PageError::forbidden(
             "lop has no permission to read this file",
             "Start lop serve as a user who can read it.",
         ),
-        // Something that is not a regular file took the place of the file.
-        NotADirectory | InvalidInput => changed(),
-        // The path contains a link.
-        _ if error.raw_os_error() == Some(ELOOP) => changed(),
-        _ => PageError::failed(error),
+        OpenProblem::Replaced => changed(),
+        OpenProblem::Other => PageError::failed(error),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use walk::PathOpener;
 
 use crate::app::disks::{ANSWER_TIMEOUT, Disks};
+use crate::open_problem::OpenProblem;
 use crate::pages::review_parts::MOST_FILES;
 
 /// Number of directories that are kept open while files are examined.
@@ -60,12 +61,11 @@ fn facts(size: u64, member: &Member, now: &Stat, users: &Users) -> Value {
 }
 
 fn problem(error: &io::Error) -> String {
-    match error.raw_os_error() {
-        Some(libc::ENOENT) => "gone".into(),
-        Some(libc::EACCES) => "lop has no permission to read it".into(),
-        // A link or a file took the place of a directory.
-        Some(libc::ELOOP | libc::ENOTDIR) => "changed since the scan".into(),
-        _ => error.to_string(),
+    match OpenProblem::of(error) {
+        OpenProblem::Gone => "gone".into(),
+        OpenProblem::Forbidden => "lop has no permission to read it".into(),
+        OpenProblem::Replaced => "changed since the scan".into(),
+        OpenProblem::Other => fsops::io_text(error),
     }
 }
 

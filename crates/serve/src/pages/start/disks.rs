@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use catalog::VolumeSummary;
-use fsops::{Volume, is_gone};
 use futures_util::future::join_all;
-use walk::{PathOpener, split_path};
+use walk::PathOpener;
 
 use crate::app::disks::Disks;
 
@@ -27,7 +26,7 @@ pub(super) async fn states(disks: &Disks, volumes: &[VolumeSummary]) -> Vec<Disk
     join_all(volumes.iter().map(async |disk| {
         let Some(volume) = disk.volume else { return DiskState::Mounted };
         let path = disk.path.clone();
-        let work = move || is_offline_at(&mut PathOpener::new(1), &volume, &path);
+        let work = move || PathOpener::new(1).is_offline_at(&volume, &path);
         match disks.run(volume.fsid, PATIENCE, work).await {
             Ok(false) => DiskState::Mounted,
             Ok(true) => DiskState::Offline,
@@ -35,15 +34,4 @@ pub(super) async fn states(disks: &Disks, volumes: &[VolumeSummary]) -> Vec<Disk
         }
     }))
     .await
-}
-
-/// Looks at the nearest ancestor that exists, because a directory may have been removed from its disk.
-fn is_offline_at(opener: &mut PathOpener, disk: &Volume, mut dir: &[u8]) -> bool {
-    loop {
-        match opener.dir(dir).and_then(|dir| dir.volume()) {
-            Ok(here) => return disk.is_offline_at(&here),
-            Err(e) if is_gone(&e) && !dir.is_empty() => dir = split_path(dir).0,
-            Err(_) => return false,
-        }
-    }
 }
