@@ -31,6 +31,7 @@ fn messages_are_sentences() {
     browser.wait_for_no("#split.earlier");
     browser.wait_for_no("#decide-all:disabled");
 
+    browser.wait_for("#list:not([hidden]) .row.active");
     browser.press("Escape");
     browser.press("?");
     browser.wait_for("#keys");
@@ -80,6 +81,7 @@ fn a_phone_shows_all_pages_and_the_current_one() {
             return left < 0 || right > innerWidth;
         }).length === 0";
         browser.wait_until(hidden);
+        browser.wait_until("document.querySelector('header nav').clientHeight < 80");
         browser.wait_until("document.documentElement.scrollWidth <= innerWidth");
         assert_accessible(&mut browser);
     }
