@@ -27,10 +27,12 @@ fn messages_are_sentences() {
     browser.wait_for_text("#filter-error", "size:<: takes a comparison");
     browser.wait_for("#split.earlier");
     browser.wait_for("#decide-all:disabled");
-    browser.clear("#filter");
+    (0..6).for_each(|_| browser.press("Backspace"));
     browser.wait_for_no("#split.earlier");
     browser.wait_for_no("#decide-all:disabled");
 
+    browser.wait_for("#list:not([hidden]) .row.active");
+    browser.press("Escape");
     browser.press("?");
     browser.wait_for("#keys");
     let keys = browser.texts("#keys dd");
@@ -40,8 +42,6 @@ fn messages_are_sentences() {
 
     fs::remove_file(lop.catalog()).expect("removed");
     browser.expect("500");
-    browser.press("Tab");
-    browser.run("document.querySelector('#list').focus()");
     browser.press("j");
     let path = lop.catalog();
     let expected = format!("no catalog at {}. Start a scan to create it.", path.display());
@@ -81,6 +81,7 @@ fn a_phone_shows_all_pages_and_the_current_one() {
             return left < 0 || right > innerWidth;
         }).length === 0";
         browser.wait_until(hidden);
+        browser.wait_until("document.querySelector('header nav').clientHeight < 80");
         browser.wait_until("document.documentElement.scrollWidth <= innerWidth");
         assert_accessible(&mut browser);
     }

@@ -74,7 +74,7 @@ fn a_refused_browser_gets_a_page_with_a_style_but_without_the_frame() {
 }
 
 #[test]
-fn a_page_of_an_earlier_start_is_told_to_open_the_new_address() {
+fn an_old_cookie_is_answered_with_the_address_to_open() {
     let served = TestServer::new(false);
     let cookie = ("cookie", "lop-8080=0000");
     let answer = ask_as_stranger(&served, &[cookie]);

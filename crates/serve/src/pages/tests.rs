@@ -1,5 +1,7 @@
 //! Tests the pages about jobs, plans, runs and the quarantine through the router.
 
+#![expect(clippy::disallowed_methods, reason = "tests change the catalog and scanned files")]
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -331,7 +333,7 @@ fn the_stream_of_events_ends_when_no_job_runs() {
 #[test]
 fn the_first_messages_of_a_job_are_kept_and_all_are_counted() {
     let server = TestServer::new(true);
-    server.put("stderr", &format!("{}\n", "too long ".repeat(1000)).repeat(500));
+    server.put("stderr", format!("{}\n", "too long ".repeat(1000)).repeat(500));
     let (_, started) = server.post("/api/restore", "{}");
     let id = started["job"].as_u64().expect("a number");
     server.wait(id);
