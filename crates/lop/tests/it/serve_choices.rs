@@ -9,8 +9,7 @@ use crate::serve_pages::start;
 
 /// Three equal files, and two others.
 fn tree() -> TreeBuilder {
-    let three = ["a", "b", "c"].into_iter();
-    let tree = three.fold(TreeBuilder::new(), |tree, dir| {
+    let tree = ["a", "b", "c"].into_iter().fold(TreeBuilder::new(), |tree, dir| {
         tree.seeded(format!("nas/{dir}/IMG_0001.jpg"), 1, 90_000)
     });
     tree.seeded("nas/a/other.jpg", 2, 5_000).seeded("nas/b/other.jpg", 2, 5_000)
