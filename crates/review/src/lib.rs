@@ -1,7 +1,7 @@
 //! The groups of the catalog as a user reviews them: filtered, sorted, and decided.
 //!
 //! [`Review`] loads the groups and the decisions of a catalog and keeps them consistent.
-//! [`Review::view`] returns the groups that match a filter. [`Review::decide`] records which files
+//! [`Review::select`] returns the groups that match a filter. [`Review::decide`] records which files
 //! of a group, of a folder set or of a filter stay, and [`Review::settlement`] returns what the
 //! decisions mean for the files of a group.
 //!
