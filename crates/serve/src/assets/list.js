@@ -79,15 +79,16 @@ export class List {
   }
 
   render() {
-    const top = this.offset();
+    // All positions are read before anything changes: reading one afterwards would lay out the page again.
+    const [top, scrolled, seen] = [this.offset(), this.box.scrollTop, this.box.clientHeight];
     const first = Math.max(0, Math.floor(top / this.rowHeight / CHUNK));
-    const last = Math.min(Math.ceil(this.count / CHUNK) - 1, Math.floor((top + this.box.clientHeight) / this.rowHeight / CHUNK));
+    const last = Math.min(Math.ceil(this.count / CHUNK) - 1, Math.floor((top + seen) / this.rowHeight / CHUNK));
     for (let at = first; at <= last; at++) if (!this.chunks.has(at)) this.add(at);
     for (const [at, chunk] of this.chunks) {
       if (at < first - 1 || at > last + 1) {
         if (this.chunks.size > MAX_CHUNKS || chunk.classList.contains("loading")) this.drop(at, chunk);
       }
-      chunk.style.transform = `translateY(${this.box.scrollTop - top + at * CHUNK * this.rowHeight}px)`;
+      chunk.style.transform = `translateY(${scrolled - top + at * CHUNK * this.rowHeight}px)`;
     }
     this.loadWaiting();
   }
@@ -128,7 +129,10 @@ export class List {
     const controller = new AbortController();
     this.loading.set(at, controller);
     try {
-      chunk.innerHTML = await this.load(at * CHUNK, this.rowsOf(at), controller.signal);
+      const html = await this.load(at * CHUNK, this.rowsOf(at), controller.signal);
+      await this.freeFrame();
+      controller.signal.throwIfAborted();
+      chunk.innerHTML = html;
       chunk.classList.remove("loading", "provisional");
       this.mark();
     } catch (error) {
@@ -139,6 +143,12 @@ export class List {
     }
     if (this.loading.get(at) === controller) this.loading.delete(at);
     this.loadWaiting();
+  }
+
+  /** Resolves in a frame in which no other rows appear, because the layout of several chunks would block the page. */
+  freeFrame() {
+    this.frames = Promise.resolve(this.frames).then(() => new Promise(requestAnimationFrame));
+    return this.frames;
   }
 
   /** Loads the visible rows again, after a decision. */
