@@ -63,7 +63,7 @@ impl Tally {
 /// Counts of the files in a directory on a file system, given by their rows.
 type Tallies = HashMap<(i64, i64), Tally>;
 
-/// A name in the catalog, and its counts as a file.
+/// A name in the catalog, with the counts of the file that it belongs to.
 #[derive(Clone, Copy)]
 struct NameRow {
     dir: i64,

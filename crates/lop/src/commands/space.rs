@@ -239,9 +239,7 @@ impl Answer<'_> {
         lines.extend(self.why_no_growth(args));
         lines
     }
-}
 
-impl Answer<'_> {
     /// Returns a line for each reason why growth is not shown.
     fn why_no_growth(&self, args: &SpaceArgs) -> Vec<String> {
         let outdated = self.outdated().map(|root| {

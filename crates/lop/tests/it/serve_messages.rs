@@ -1,4 +1,4 @@
-//! What the pages of `lop serve` say in a browser when something is wrong, and what a phone shows.
+//! The messages that the pages of `lop serve` show in a browser after an error, and the pages on a phone.
 
 use std::fs;
 

@@ -112,8 +112,8 @@ fn withdraw_one(
 }
 
 impl Shown {
-    /// Makes a change. Returns the totals after it, the [`basis`] of the group whose details the page shows, and
-    /// as `others` whether the page does not show all changes that were made before.
+    /// Makes a change. The answer has the totals after it and the [`basis`] of the group whose details the page
+    /// shows. `others` in the answer is true if there were earlier changes that the page does not show.
     fn change(
         &self,
         app: &App,

@@ -1,5 +1,5 @@
-//! Counts the names of files that have several. The walk notes only names of inodes with a link count
-//! above one, so the other files need no memory here.
+//! Counts the second and further names of files. The walk notes only names of inodes with more than one
+//! link, so files with one name take no memory here.
 
 use std::collections::HashSet;
 

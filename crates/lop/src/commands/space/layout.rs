@@ -15,7 +15,7 @@ const SHARE: usize = 7;
 /// Spaces before the names.
 const GAP: usize = 2;
 
-/// Minimum and maximum width of a bar.
+/// Minimum and maximum width of a bar, in columns.
 const BAR: (usize, usize) = (6, 24);
 /// Minimum number of columns for a name.
 const MIN_NAME: usize = 12;
@@ -55,19 +55,12 @@ impl Layout {
             bar: 0,
             name: 0,
         };
-        let narrower = [
-            all,
-            Layout { share: false, ..all },
-            Layout { share: false, grown: all.grown && by == By::Grown, ..all },
-            Layout {
-                share: false,
-                grown: all.grown && by == By::Grown,
-                reclaimable: by == By::Reclaimable,
-                ..all
-            },
-        ];
-        let fits = |layout: &&Layout| layout.room(columns) >= MIN_NAME;
-        let mut layout = *narrower.iter().find(fits).unwrap_or(&narrower[3]);
+        let without_share = Layout { share: false, ..all };
+        let without_growth = Layout { grown: has_growth && by == By::Grown, ..without_share };
+        let narrowest = Layout { reclaimable: by == By::Reclaimable, ..without_growth };
+        let fits = |layout: &Layout| layout.room(columns) >= MIN_NAME;
+        let wide = [all, without_share, without_growth].into_iter().find(fits);
+        let mut layout = wide.unwrap_or(narrowest);
         let room = layout.room(columns);
         if layout.share {
             // Two thirds of what the numbers leave are for the names.

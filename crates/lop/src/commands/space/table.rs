@@ -226,7 +226,7 @@ fn bar(width: usize, part: i64, all: i64) -> String {
     whole.chain(part).collect()
 }
 
-/// Shortens a name in the middle if it is wider than `room` columns. Its beginning and its end tell most about it.
+/// Shortens a name in the middle if it is wider than `room` columns. The beginning and the end of a name identify it best.
 fn shortened(name: Vec<u8>, room: usize) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&name) else { return name };
     if terminal::width(text) <= room {

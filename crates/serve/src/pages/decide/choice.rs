@@ -83,7 +83,7 @@ impl About {
 }
 
 impl Chosen {
-    /// Returns the choice of a decision about `about`.
+    /// Returns the choice that the decision about `about` stores.
     ///
     /// # Errors
     ///

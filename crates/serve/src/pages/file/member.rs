@@ -30,7 +30,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    /// Explains why the file cannot be opened.
+    /// Returns the error that tells the user why the file cannot be opened.
     fn explain(&self, error: &io::Error) -> PageError {
         if self.is_offline && error.kind() == io::ErrorKind::NotFound {
             return PageError::not_found("The disk of this file is not mounted");

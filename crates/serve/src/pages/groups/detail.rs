@@ -153,7 +153,7 @@ struct Row<'a> {
     names: usize,
     /// Whether the name was found after the user had chosen files.
     is_new: bool,
-    /// Whether the page shows all names, so that the user can choose among them.
+    /// True if the page shows all names of the group, so that the user can choose among them.
     can_choose: bool,
 }
 
