@@ -26,12 +26,13 @@ pub fn parse(text: &str) -> Option<Duration> {
     number.parse::<u64>().ok()?.checked_mul(*seconds).map(Duration::from_secs)
 }
 
-/// Returns an age in the largest unit that divides it. Fractions of a second are dropped.
+/// Returns the shortest text of an age; of equally short ones, the one in the largest unit. It is
+/// never longer than a text that [`parse`] reads as this age. Fractions of a second are dropped.
 pub fn to_text(age: Duration) -> String {
     let all = age.as_secs();
-    let divides = |(_, seconds): &&(&str, u64)| all > 0 && all.is_multiple_of(*seconds);
-    let (unit, seconds) = SECONDS.iter().find(divides).unwrap_or(&("s", 1));
-    format!("{}{unit}", all / seconds)
+    let exact = SECONDS.iter().filter(|(_, seconds)| all > 0 && all.is_multiple_of(*seconds));
+    let texts = exact.map(|(unit, seconds)| format!("{}{unit}", all / seconds));
+    texts.min_by_key(String::len).unwrap_or_else(|| "0s".to_owned())
 }
 
 #[cfg(test)]
@@ -62,10 +63,23 @@ mod tests {
     }
 
     #[test]
-    fn ages_display_in_the_largest_unit_that_divides_them() {
+    fn ages_have_the_shortest_text_and_the_largest_unit_among_those() {
         let text = |seconds| to_text(Duration::from_secs(seconds));
         let ages = [0, 59, 120, 7200, 86_400 * 14, 86_400 * 60, 86_400 * 365].map(text);
         assert_eq!(ages, ["0s", "59s", "2min", "2h", "2w", "2mo", "1y"]);
+        assert_eq!(text(810 * 7 * 86_400), "810w", "189mo is longer");
+    }
+
+    #[test]
+    fn no_text_of_an_age_is_shorter() {
+        for (unit, _) in SECONDS {
+            for number in 0..1000 {
+                let given = format!("{number}{unit}");
+                let age = parse(&given).expect("an age");
+                assert!(to_text(age).len() <= given.len(), "{given}: {}", to_text(age));
+                assert_eq!(parse(&to_text(age)), Some(age), "{given}");
+            }
+        }
     }
 
     #[test]
