@@ -1,15 +1,15 @@
 //! Computes a [`Space`] from the rows of a catalog.
 //!
 //! Several threads can read files at the same time, each into its own [`Part`]. The result does not
-//! depend on how the files are divided, as long as the parts are finished in the order of the rows.
-
-use catalog::SpaceRow;
+//! depend on how the files are divided.
 
 use crate::copies;
-use crate::files::{NO_DIR, Name, UNIQUE, each_file, join_links, key};
+use crate::links::{self, Repeats};
 use crate::numbers::Numbers;
-use crate::shape::{Shape, UNREACHABLE};
+use crate::part::Part;
+use crate::shape::Shape;
 use crate::space::{Names, Space, Sums, VolumeTop};
+use crate::threads;
 
 /// The directories of a catalog.
 #[derive(Debug)]
@@ -33,20 +33,17 @@ impl Dirs {
     }
 }
 
-/// Everything about a catalog except its files.
+/// The tree of directories.
 #[derive(Debug)]
-pub(crate) struct Builder {
+pub(crate) struct Tree {
     shape: Shape,
     names: Names,
-    dirs: Numbers,
-    contents: Numbers,
-    reclaimable: Vec<u64>,
+    numbers: Numbers,
 }
 
-impl Builder {
-    /// Starts with the directories, and with the id and the reclaimable bytes of each content.
-    /// Directories that are not below the root directory are left out.
-    pub(crate) fn new(dirs: &Dirs, contents: &[(i64, u64)]) -> Builder {
+impl Tree {
+    /// Arranges the directories. Directories that are not below the root directory are left out.
+    pub(crate) fn new(dirs: &Dirs) -> Tree {
         let mut numbers = Numbers::new(dirs.rows.iter().map(|row| row.0));
         let mut parents: Vec<u32> = Vec::with_capacity(dirs.rows.len());
         for (at, &(_, parent)) in (0..).zip(&dirs.rows) {
@@ -57,140 +54,101 @@ impl Builder {
         let mut names = Names::default();
         order.positions.iter().for_each(|&position| names.push(dirs.names.get(position)));
         numbers.renumber(|at| order.numbers[at as usize]);
-        Builder {
-            shape,
-            names,
-            dirs: numbers,
-            contents: Numbers::new(contents.iter().map(|content| content.0)),
-            reclaimable: contents.iter().map(|content| content.1).collect(),
-        }
+        Tree { shape, names, numbers }
+    }
+}
+
+/// The contents that could free bytes.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    numbers: Numbers,
+    /// The bytes that keeping one file of each content would free.
+    reclaimable: Vec<u64>,
+}
+
+impl Contents {
+    /// Creates the list from the row id and the reclaimable bytes of each content.
+    pub(crate) fn new(rows: &[(i64, u64)]) -> Contents {
+        let numbers = Numbers::new(rows.iter().map(|row| row.0));
+        Contents { numbers, reclaimable: rows.iter().map(|row| row.1).collect() }
+    }
+}
+
+/// The files of a catalog.
+#[derive(Debug)]
+pub(crate) struct Files {
+    parts: Vec<Part>,
+    /// The keys of all names.
+    repeats: Repeats,
+}
+
+impl Files {
+    /// Prepares for about `count` names.
+    pub(crate) fn for_about(count: usize) -> Files {
+        Files { parts: Vec::new(), repeats: Repeats::for_about(count) }
     }
 
-    /// Returns an empty part.
-    pub(crate) fn part(&self) -> Part<'_> {
-        Part {
-            builder: self,
-            dir: (i64::MIN, UNREACHABLE),
-            names: Vec::new(),
-            dirs: Vec::new(),
-            volumes: Vec::new(),
-            orphans: 0,
-        }
+    pub(crate) fn add(&mut self, part: Part) {
+        part.names.iter().for_each(|name| self.repeats.add(name.key));
+        self.parts.push(part);
     }
 
-    /// Computes the sums of all files in `parts`.
-    pub(crate) fn finish(self, parts: Vec<Files>) -> Space {
-        let shape = self.shape;
-        let mut sums = vec![Sums::default(); shape.parents.len()];
-        let (mut names, mut volumes) = (Vec::with_capacity(parts.len()), Vec::new());
-        for part in parts {
-            names.push(part.names);
-            part.dirs.iter().for_each(|(dir, counted)| sums[*dir as usize].add(counted));
-            part.volumes.into_iter().for_each(|volume| extend(&mut volumes, volume));
-        }
-        join_links(&mut names, &shape);
-        let reclaimable = std::thread::scope(|scope| {
-            let copies = scope.spawn(|| copies::contributions(&names, &self.reclaimable, &shape));
-            each_file(&names, |dir, file| sums[dir].sizes.add(file));
-            copies.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        });
-        drop(names);
-        shape.each_upward(|parent, dir| {
-            let below = sums[dir];
-            sums[parent].add(&below);
-        });
-        for (sums, reclaimable) in sums.iter_mut().zip(copies::sums(reclaimable, &shape)) {
-            sums.reclaimable = reclaimable;
-        }
-        let top = |(volume, first, last)| VolumeTop { volume, dir: shape.common(first, last) };
-        let volumes = volumes.into_iter().map(top).collect();
-        Space::new(shape, self.names, sums, volumes)
+    /// Adds other files, which were prepared for the same number of names.
+    pub(crate) fn add_all(&mut self, other: Files) {
+        self.repeats.add_all(&other.repeats);
+        self.parts.extend(other.parts);
     }
+}
+
+/// The number of files in directories that do not exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Orphans(pub(crate) u64);
+
+/// Computes the sums of all directories.
+///
+/// # Errors
+///
+/// Fails if some files are in directories that do not exist.
+pub(crate) fn build(tree: Tree, contents: &Contents, files: Files) -> Result<Space, Orphans> {
+    let Files { mut parts, repeats } = files;
+    let resolve = |part: &mut Part| part.resolve(&tree.numbers, &contents.numbers);
+    let orphans = threads::each_mut(&mut parts, |parts| parts.iter_mut().map(resolve).sum::<u64>());
+    match orphans.into_iter().sum() {
+        0 => {}
+        orphans => return Err(Orphans(orphans)),
+    }
+    let shape = tree.shape;
+    let mut sums = vec![Sums::default(); shape.parents.len()];
+    let mut volumes = Vec::new();
+    for run in parts.iter().flat_map(|part| &part.runs) {
+        sums[run.dir as usize].add(&run.sums);
+        extend(&mut volumes, run.volume, run.dir);
+    }
+    let linked = links::join(&mut parts, &repeats, &mut sums, &shape);
+    let reclaimable = copies::reclaimable(&parts, &linked, &contents.reclaimable, &shape);
+    drop(parts);
+    shape.each_upward(|parent, dir| {
+        let below = sums[dir];
+        sums[parent].add(&below);
+    });
+    for (sums, reclaimable) in sums.iter_mut().zip(reclaimable) {
+        sums.reclaimable = reclaimable;
+    }
+    volumes.sort_unstable();
+    let top = |(volume, first, last)| VolumeTop { volume, dir: shape.common(first, last) };
+    let volumes = volumes.into_iter().map(top).collect();
+    Ok(Space::new(shape, tree.names, sums, volumes))
 }
 
 /// A file system, and the first and the last directory with files of it.
 type Volume = (i64, u32, u32);
 
-fn extend(volumes: &mut Vec<Volume>, (id, first, last): Volume) {
+fn extend(volumes: &mut Vec<Volume>, id: i64, dir: u32) {
     match volumes.iter_mut().find(|volume| volume.0 == id) {
-        Some(known) => (known.1, known.2) = (known.1.min(first), known.2.max(last)),
-        None => volumes.push((id, first, last)),
+        Some(known) => (known.1, known.2) = (known.1.min(dir), known.2.max(dir)),
+        None => volumes.push((id, dir, dir)),
     }
 }
-
-/// Some of the files of a catalog. Files of one directory should follow each other.
-#[derive(Debug)]
-pub(crate) struct Part<'b> {
-    builder: &'b Builder,
-    /// The directory of the last file: its row id and its number.
-    dir: (i64, u32),
-    names: Vec<Name>,
-    /// Numbers and times of the names in each directory.
-    dirs: Vec<(u32, Sums)>,
-    volumes: Vec<Volume>,
-    orphans: u64,
-}
-
-/// The files of a [`Part`].
-#[derive(Debug)]
-pub(crate) struct Files {
-    names: Vec<Name>,
-    dirs: Vec<(u32, Sums)>,
-    volumes: Vec<Volume>,
-    /// Number of files in directories that do not exist.
-    pub(crate) orphans: u64,
-}
-
-impl Part<'_> {
-    /// Adds a name of a file in the directory with the id `dir`.
-    pub(crate) fn add(&mut self, dir: i64, file: &SpaceRow) {
-        if dir != self.dir.0 {
-            self.enter(dir);
-        }
-        let dir = self.dir.1;
-        let Some((_, counted)) = self.dirs.last_mut().filter(|_| dir != UNREACHABLE) else {
-            self.orphans += 1;
-            return;
-        };
-        counted.count_name(file.mtime_ns);
-        match self.volumes.last_mut() {
-            Some(last) if last.0 == file.volume => {
-                (last.1, last.2) = (last.1.min(dir), last.2.max(dir));
-            }
-            _ => self.enter_volume(file.volume, dir),
-        }
-        self.names.push(Name {
-            key: key(file.volume.cast_unsigned(), file.inode, file.size, file.mtime_ns),
-            size: file.size,
-            allocated: file.allocated,
-            dir,
-            content: file.content.and_then(|id| self.builder.contents.get(id)).unwrap_or(UNIQUE),
-        });
-    }
-
-    fn enter(&mut self, dir: i64) {
-        self.dir = (dir, self.builder.dirs.get(dir).unwrap_or(UNREACHABLE));
-        if self.dir.1 != UNREACHABLE {
-            self.dirs.push((self.dir.1, Sums::default()));
-        }
-    }
-
-    /// Makes a file system the last one, so that the next file finds it at once.
-    fn enter_volume(&mut self, volume: i64, dir: u32) {
-        extend(&mut self.volumes, (volume, dir, dir));
-        if let Some(at) = self.volumes.iter().position(|known| known.0 == volume) {
-            let last = self.volumes.len() - 1;
-            self.volumes.swap(at, last);
-        }
-    }
-
-    /// Ends the part.
-    pub(crate) fn finish(self) -> Files {
-        Files { names: self.names, dirs: self.dirs, volumes: self.volumes, orphans: self.orphans }
-    }
-}
-
-const _: () = assert!(NO_DIR == UNREACHABLE, "both mean that a name does not count");
 
 #[cfg(test)]
 mod tests;

@@ -98,7 +98,7 @@ fn each_match(
 mod tests {
     use std::collections::BTreeMap;
 
-    use crate::build::{Builder, Dirs};
+    use crate::build::{Contents, Dirs, Files, Tree, build};
     use crate::record::tests::record;
     use crate::space::{By, Space};
 
@@ -110,7 +110,8 @@ mod tests {
             dirs.push(id, known[above], name.as_bytes());
             known.insert(path, id);
         }
-        Builder::new(&dirs, &[]).finish(Vec::new())
+        let files = Files::for_about(0);
+        build(Tree::new(&dirs), &Contents::new(&[]), files).expect("no orphans")
     }
 
     fn grown(space: &Space, path: &str) -> Option<i64> {

@@ -12,24 +12,28 @@
 //! | `load`    | reads a catalog with several threads                                  |
 //! | `build`   | computes the totals from the rows of a catalog                        |
 //! | `shape`   | directories in preorder                                               |
-//! | `files`   | files with several names                                              |
+//! | `part`    | some of the files, as one thread reads them                           |
+//! | `links`   | files with several names                                              |
 //! | `copies`  | the disk space that removing copies would free                        |
 //! | `record`  | the result of a scan, in a compact form                               |
 //! | `growth`  | compares two records                                                  |
 //! | `history` | chooses the scans to compare                                          |
 //! | `treemap` | divides a rectangle in proportion to sizes                            |
 //! | `numbers` | maps row ids to consecutive numbers                                   |
+//! | `threads` | divides work among threads                                            |
 
 mod build;
 mod copies;
-mod files;
 mod growth;
 mod history;
+mod links;
 mod load;
 mod numbers;
+mod part;
 mod record;
 mod shape;
 mod space;
+mod threads;
 mod treemap;
 
 pub use history::{Compared, Comparisons};

@@ -5,7 +5,6 @@
 
 use std::cmp::Reverse;
 
-use crate::files::Sizes;
 use crate::shape::{Shape, to_u32};
 
 /// Number of a directory in a [`Space`]. A directory and everything below it have consecutive
@@ -53,6 +52,39 @@ pub struct Totals {
     pub reclaimable: u64,
     /// Difference in disk space to an earlier scan, in bytes; `None` without an earlier scan.
     pub grown: Option<i64>,
+}
+
+/// The files that belong to a directory. Sums that exceed 64 bits wrap: only forged catalogs have
+/// them, and they must not stop lop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// Size in bytes.
+    pub(crate) bytes: u64,
+    /// Disk space in bytes.
+    pub(crate) allocated: u64,
+    /// Number of files.
+    pub(crate) files: u32,
+}
+
+impl Sizes {
+    /// Returns the sizes of one file, from its size and its disk space.
+    pub(crate) fn of_file((bytes, allocated): (u64, u64)) -> Sizes {
+        Sizes { bytes, allocated, files: 1 }
+    }
+
+    /// Adds other files.
+    pub(crate) fn add(&mut self, other: Sizes) {
+        self.bytes = self.bytes.wrapping_add(other.bytes);
+        self.allocated = self.allocated.wrapping_add(other.allocated);
+        self.files = self.files.wrapping_add(other.files);
+    }
+
+    /// Subtracts files that were added before.
+    pub(crate) fn remove(&mut self, other: Sizes) {
+        self.bytes = self.bytes.wrapping_sub(other.bytes);
+        self.allocated = self.allocated.wrapping_sub(other.allocated);
+        self.files = self.files.wrapping_sub(other.files);
+    }
 }
 
 /// The stored form of [`Totals`].

@@ -1,24 +1,23 @@
 //! Reads all directories, files and contents quickly, for sums over the whole catalog.
 //!
-//! [`SpaceRow`] has only what sums need, and no names. A function in the query collects the files,
-//! because a function reads its arguments in a third of the time that reading the columns of a
+//! [`SpaceRow`] has only what sums need, and no names. An aggregate function in the query adds up the
+//! files, because a function reads its arguments in a third of the time that reading the columns of a
 //! result takes. Ranges of directories can be read in parallel, but each connection belongs to one
 //! thread: [`Catalog::snapshots`] opens several connections that see the same state.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::panic::{RefUnwindSafe, UnwindSafe};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::ErrorCode::DatabaseBusy;
-use rusqlite::functions::{Context, FunctionFlags};
+use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::params;
+use rusqlite::types::Null;
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::rows::{allocated, name};
-
-/// Number of files that a query collects before it returns.
-const BATCH: usize = 1024;
 
 /// A row of `file` without its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,58 +136,104 @@ impl Catalog {
         Ok(())
     }
 
-    /// Calls `each` with the directory and the row of every file in the directories with the ids
-    /// `dirs`, in ascending order of directories.
+    /// Returns the size of the catalog in bytes.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read.
-    pub fn each_space_row(
-        &self,
-        dirs: Range<i64>,
-        mut each: impl FnMut(i64, SpaceRow),
-    ) -> Result<(), Error> {
-        let rows = Arc::new(Mutex::new(Vec::with_capacity(BATCH)));
-        let collected = Arc::clone(&rows);
-        let collect = move |row: &Context<'_>| {
-            let mut rows = lock(&collected);
-            rows.push(space_row(row)?);
-            Ok(rows.len() >= BATCH)
-        };
-        let flags = FunctionFlags::SQLITE_DIRECTONLY;
-        self.db.create_scalar_function("collect", 7, flags, collect).at(&self.path)?;
-        let mut query = self.db.prepare(&self.space_query()?).at(&self.path)?;
-        let mut batches = query.query(params![dirs.start, dirs.end]).at(&self.path)?;
-        loop {
-            let is_full = batches.next().at(&self.path)?.is_some();
-            lock(&rows).drain(..).for_each(|(dir, row)| each(dir, row));
-            if !is_full {
-                return Ok(());
-            }
-        }
+    pub fn bytes(&self) -> Result<u64, Error> {
+        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
+        Ok(bytes.cast_unsigned())
     }
 
-    /// Returns the query over the files, which has a row for each full batch. Reading the state of
-    /// each file would take a tenth more time, so it is read only if not all states are 0.
+    /// Returns the greatest id of a directory.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub fn last_dir(&self) -> Result<i64, Error> {
+        let last = self.db.query_row("SELECT ifnull(max(id), 0) FROM dir", [], |row| row.get(0));
+        last.at(&self.path)
+    }
+
+    /// Adds all files in the directories with the ids `dirs` to `sum`: calls `add` with the sum so
+    /// far, and the directory and the row of each file. Files of one directory follow each other.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read.
+    pub fn sum_space_rows<S>(
+        &self,
+        dirs: Range<i64>,
+        sum: S,
+        add: impl Fn(&mut S, i64, &SpaceRow) + Send + 'static,
+    ) -> Result<S, Error>
+    where
+        S: Default + Send + UnwindSafe + RefUnwindSafe + 'static,
+    {
+        let outside = Arc::new(Mutex::new(sum));
+        let sum = Sum { add, outside: Arc::clone(&outside) };
+        let flags = FunctionFlags::SQLITE_DIRECTONLY;
+        self.db.create_aggregate_function("space_sum", 7, flags, sum).at(&self.path)?;
+        let sql = self.space_query()?;
+        let query = self.db.query_row(&sql, params![dirs.start, dirs.end], |_| Ok(()));
+        query.at(&self.path)?;
+        Ok(take(&outside))
+    }
+
+    /// Returns the query over the files. Reading the file system and the state of each file would
+    /// take a fifth more time. The query therefore reads them only if there are several file systems,
+    /// or states other than 0.
     fn space_query(&self) -> Result<String, Error> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM file WHERE state <> 0)";
-        let some_are_bad: bool = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM file WHERE state <> 0), \
+                   (SELECT CASE count(*) WHEN 1 THEN min(id) END FROM volume)";
+        let row = self.db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)));
+        let (some_are_bad, only_volume): (bool, Option<i64>) = row.at(&self.path)?;
         let content = if some_are_bad { "CASE state WHEN 0 THEN content END" } else { "content" };
+        let volume = only_volume.map_or_else(|| "volume".to_owned(), |id| id.to_string());
         Ok(format!(
-            "SELECT 1 FROM file WHERE dir >= ?1 AND dir < ?2 \
-             AND collect(dir, volume, inode, size, mtime_ns, {content}, allocated) ORDER BY dir"
+            "SELECT space_sum(dir, {volume}, inode, size, mtime_ns, {content}, allocated) \
+             FROM file WHERE dir >= ?1 AND dir < ?2"
         ))
     }
 }
 
-/// The files of a batch with their directories.
-type Batch = Vec<(i64, SpaceRow)>;
-
-fn lock(batch: &Mutex<Batch>) -> MutexGuard<'_, Batch> {
-    batch.lock().unwrap_or_else(PoisonError::into_inner)
+/// The aggregate function of a query over the files.
+struct Sum<S, F> {
+    add: F,
+    /// The sum before and after the query.
+    outside: Arc<Mutex<S>>,
 }
 
-/// Returns the directory and the row that the function `collect` was called with.
+fn take<S: Default>(outside: &Mutex<S>) -> S {
+    std::mem::take(&mut *outside.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl<S, F> Aggregate<S, Null> for Sum<S, F>
+where
+    S: Default + UnwindSafe + RefUnwindSafe,
+    F: Fn(&mut S, i64, &SpaceRow),
+{
+    fn init(&self, _: &mut Context<'_>) -> rusqlite::Result<S> {
+        Ok(take(&self.outside))
+    }
+
+    fn step(&self, row: &mut Context<'_>, sum: &mut S) -> rusqlite::Result<()> {
+        let (dir, file) = space_row(row)?;
+        (self.add)(sum, dir, &file);
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, sum: Option<S>) -> rusqlite::Result<Null> {
+        if let Some(sum) = sum {
+            *self.outside.lock().unwrap_or_else(PoisonError::into_inner) = sum;
+        }
+        Ok(Null)
+    }
+}
+
+/// Returns the directory and the row that the function was called with.
 fn space_row(row: &Context<'_>) -> rusqlite::Result<(i64, SpaceRow)> {
     let number = |n| row.get_raw(n).as_i64();
     let number_or_null = |n| row.get_raw(n).as_i64_or_null();

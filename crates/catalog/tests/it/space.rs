@@ -17,9 +17,8 @@ fn tree() -> TempTree {
 }
 
 fn space_rows(catalog: &Catalog) -> Vec<(i64, SpaceRow)> {
-    let mut rows = Vec::new();
-    catalog.each_space_row(0..i64::MAX, |dir, row| rows.push((dir, row))).expect("reads");
-    rows
+    let add = |rows: &mut Vec<_>, dir, row: &SpaceRow| rows.push((dir, *row));
+    catalog.sum_space_rows(0..i64::MAX, Vec::new(), add).expect("reads")
 }
 
 fn dir_rows(catalog: &Catalog) -> Vec<(i64, i64, Vec<u8>)> {
@@ -70,8 +69,8 @@ fn a_range_of_directories_has_only_the_files_in_them() {
     sandbox.scan(&[tree.path()]);
     let catalog = sandbox.catalog();
     let dir = dir_at(&catalog, &tree.join("d"));
-    let mut inodes = Vec::new();
-    catalog.each_space_row(dir..dir + 1, |_, row| inodes.push(row.inode)).expect("reads");
+    let add = |inodes: &mut Vec<_>, _, row: &SpaceRow| inodes.push(row.inode);
+    let inodes = catalog.sum_space_rows(dir..dir + 1, Vec::new(), add).expect("reads");
     assert_eq!(inodes, [stat(&tree.join("d/copy")).inode]);
 }
 

@@ -3,8 +3,10 @@
 use walk::{DirId, FileId, FileRecord, Root, Tree};
 
 use super::{UNITS, VERSION, expected};
-use crate::files::{Name, Repeats, Sizes, UNIQUE, each_file, join_links, key};
+use crate::links::{Candidate, Repeats, each_file};
+use crate::part::key;
 use crate::shape::{Shape, UNREACHABLE};
+use crate::space::Sizes;
 
 /// Compression level: the default of zstd.
 const LEVEL: i32 = 3;
@@ -31,24 +33,29 @@ fn sizes(tree: &Tree, shape: &Shape, numbers: &[u32]) -> Vec<Sizes> {
     let key_of = |file: &FileRecord| {
         key(tree.device_of(file.dir).number, file.inode, file.size, file.mtime_ns)
     };
-    let repeats = Repeats::of(tree.files().len(), tree.files().iter().map(key_of));
+    let mut repeats = Repeats::for_about(tree.files().len());
+    tree.files().iter().for_each(|file| repeats.add(key_of(file)));
+    let size_of = |position: u32| {
+        let size = tree.files()[position as usize].size;
+        Sizes::of_file((size, tree.allocated(FileId(position))))
+    };
     let mut sizes = vec![Sizes::default(); shape.parents.len()];
-    let mut names = Vec::new();
-    for (at, file) in (0..).zip(tree.files()) {
-        let (dir, allocated) = (numbers[file.dir.0 as usize], tree.allocated(FileId(at)));
-        let key = key_of(file);
+    let mut candidates = Vec::new();
+    for (position, file) in (0..).zip(tree.files()) {
+        let (dir, key) = (numbers[file.dir.0 as usize], key_of(file));
         if dir == UNREACHABLE {
             continue;
         }
         if repeats.may_have(key) {
-            names.push(Name { key, size: file.size, allocated, dir, content: UNIQUE });
+            candidates.push(Candidate { key, position, dir });
         } else {
-            sizes[dir as usize].add(Sizes { bytes: file.size, allocated, files: 1 });
+            sizes[dir as usize].add(size_of(position));
         }
     }
-    let mut names = [names];
-    join_links(&mut names, shape);
-    each_file(&names, |dir, file| sizes[dir].add(file));
+    candidates.sort_unstable();
+    each_file(&candidates, shape, |names, dir| {
+        sizes[dir as usize].add(size_of(names[0].position));
+    });
     sizes
 }
 
