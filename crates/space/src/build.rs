@@ -118,13 +118,12 @@ pub(crate) fn build(tree: Tree, contents: &Contents, files: Files) -> Result<Spa
         orphans => return Err(Orphans(orphans)),
     }
     let shape = tree.shape;
-    let mut sums = vec![Sums::default(); shape.parents.len()];
-    let mut volumes = Vec::new();
-    for run in parts.iter().flat_map(|part| &part.runs) {
-        sums[run.dir as usize].add(&run.sums);
-        extend(&mut volumes, run.volume, run.dir);
-    }
-    let linked = links::join(&mut parts, &repeats, &mut sums, &shape);
+    let ((mut sums, volumes), candidates) = std::thread::scope(|scope| {
+        let sums = scope.spawn(|| sums(&parts, &shape));
+        let candidates = links::candidates(&parts, &repeats);
+        (threads::join(sums), candidates)
+    });
+    let linked = links::join(&candidates, &mut parts, &mut sums, &shape);
     let reclaimable = copies::reclaimable(&parts, &linked, &contents.reclaimable, &shape);
     drop(parts);
     shape.each_upward(|parent, dir| {
@@ -134,10 +133,20 @@ pub(crate) fn build(tree: Tree, contents: &Contents, files: Files) -> Result<Spa
     for (sums, reclaimable) in sums.iter_mut().zip(reclaimable) {
         sums.reclaimable = reclaimable;
     }
-    volumes.sort_unstable();
     let top = |(volume, first, last)| VolumeTop { volume, dir: shape.common(first, last) };
     let volumes = volumes.into_iter().map(top).collect();
     Ok(Space::new(shape, tree.names, sums, volumes))
+}
+
+/// Returns the sums of the files in each directory, as if each name were a file, and the file systems.
+fn sums(parts: &[Part], shape: &Shape) -> (Vec<Sums>, Vec<Volume>) {
+    let (mut sums, mut volumes) = (vec![Sums::default(); shape.parents.len()], Vec::new());
+    for run in parts.iter().flat_map(|part| &part.runs) {
+        sums[run.dir as usize].add(&run.sums);
+        extend(&mut volumes, run.volume, run.dir);
+    }
+    volumes.sort_unstable();
+    (sums, volumes)
 }
 
 /// A file system, and the first and the last directory with files of it.

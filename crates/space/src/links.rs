@@ -49,17 +49,17 @@ pub(crate) fn each_file<P: Copy + Ord>(
     }
 }
 
-/// Takes the names of files with several names out of the parts, except from the numbers of names.
-/// Adds each of these files to the sums of the directory where it counts, and returns it.
+/// Takes the names of files with several names, which are among the candidates, out of the parts,
+/// except from the numbers of names. Adds each of these files to the sums of the directory where it
+/// counts, and returns it.
 pub(crate) fn join(
+    candidates: &[Candidate<(usize, usize)>],
     parts: &mut [Part],
-    repeats: &Repeats,
     sums: &mut [Sums],
     shape: &Shape,
 ) -> Vec<Linked> {
-    let candidates = candidates(parts, repeats);
     let mut linked = Vec::new();
-    each_file(&candidates, shape, |names, dir| {
+    each_file(candidates, shape, |names, dir| {
         if names.len() < 2 {
             return;
         }
@@ -79,7 +79,7 @@ pub(crate) fn join(
 
 /// Returns the names whose keys may have occurred more than once, sorted. The position of a name is
 /// the number of its part and the position in the part.
-fn candidates(parts: &[Part], repeats: &Repeats) -> Vec<Candidate<(usize, usize)>> {
+pub(crate) fn candidates(parts: &[Part], repeats: &Repeats) -> Vec<Candidate<(usize, usize)>> {
     let numbered: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
     let lists = threads::each(&numbered, |parts| {
         let mut found = Vec::new();
@@ -97,6 +97,11 @@ fn candidates(parts: &[Part], repeats: &Repeats) -> Vec<Candidate<(usize, usize)
         found
     });
     let mut all = lists.concat();
+    // A second table looks at other bits of the keys. Few names remain, which makes sorting fast.
+    let other_bits = |name: &Candidate<_>| name.key.rotate_left(32);
+    let mut repeats = Repeats::for_about(all.len());
+    all.iter().for_each(|name| repeats.add(other_bits(name)));
+    all.retain(|name| repeats.may_have(other_bits(name)));
     all.sort_unstable();
     all
 }

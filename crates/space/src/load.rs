@@ -103,14 +103,9 @@ fn read_tree(catalog: &Catalog) -> Result<Tree, Error> {
     Ok(Tree::new(&dirs))
 }
 
-/// Reads the contents with reclaimable bytes.
 fn read_contents(catalog: &Catalog) -> Result<Contents, Error> {
     let mut rows = Vec::new();
-    catalog.each_content_row(|id, content| {
-        if content.reclaimable > 0 {
-            rows.push((id, content.reclaimable));
-        }
-    })?;
+    catalog.each_reclaimable_content(|id, bytes| rows.push((id, bytes)))?;
     Ok(Contents::new(&rows))
 }
 

@@ -37,15 +37,6 @@ pub struct SpaceRow {
     pub content: Option<i64>,
 }
 
-/// A row of `content`: a content that at least one file has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SpaceContent {
-    /// Number of inodes with this content.
-    pub inodes: u32,
-    /// Number of bytes that keeping only one inode would free.
-    pub reclaimable: u64,
-}
-
 impl Catalog {
     /// Opens the catalog again, for queries in another thread.
     ///
@@ -116,22 +107,19 @@ impl Catalog {
         Ok(())
     }
 
-    /// Calls `each` with the number of every content that a file has.
+    /// Calls `each` with the number of every content with several inodes, and with the number of
+    /// bytes that keeping only one of them would free.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read.
-    pub fn each_content_row(&self, mut each: impl FnMut(i64, SpaceContent)) -> Result<(), Error> {
-        let mut query =
-            self.db.prepare("SELECT id, inodes, reclaimable FROM content").at(&self.path)?;
+    pub fn each_reclaimable_content(&self, mut each: impl FnMut(i64, u64)) -> Result<(), Error> {
+        let sql = "SELECT id, reclaimable FROM content WHERE reclaimable > 0";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
         let mut rows = query.query([]).at(&self.path)?;
         while let Some(row) = rows.next().at(&self.path)? {
-            let reclaimable: i64 = row.get(2).at(&self.path)?;
-            let content = SpaceContent {
-                inodes: row.get(1).at(&self.path)?,
-                reclaimable: reclaimable.cast_unsigned(),
-            };
-            each(row.get(0).at(&self.path)?, content);
+            let reclaimable: i64 = row.get(1).at(&self.path)?;
+            each(row.get(0).at(&self.path)?, reclaimable.cast_unsigned());
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use catalog::{Catalog, FileState, Mark, Marker, SpaceContent, SpaceRow};
+use catalog::{Catalog, FileState, Mark, Marker, SpaceRow};
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::{bytes, ids, stat};
@@ -109,12 +109,12 @@ fn a_directory_before_its_parent_is_an_error() {
 }
 
 #[test]
-fn contents_are_read_with_their_copies() {
+fn contents_are_read_with_the_bytes_that_their_copies_take() {
     let (sandbox, tree) = (Sandbox::new(), tree());
     sandbox.scan(&[tree.path()]);
     let mut rows = Vec::new();
-    sandbox.catalog().each_content_row(|id, row| rows.push((id, row))).expect("reads");
-    assert_eq!(rows, [(1, SpaceContent { inodes: 2, reclaimable: 1000 })]);
+    sandbox.catalog().each_reclaimable_content(|id, bytes| rows.push((id, bytes))).expect("reads");
+    assert_eq!(rows, [(1, 1000)]);
 }
 
 #[test]
