@@ -100,7 +100,9 @@ pub(crate) fn candidates(parts: &[Part], repeats: &Repeats) -> Vec<Candidate<(us
     // A second table looks at other bits of the keys. Few names remain, which makes sorting fast.
     let other_bits = |name: &Candidate<_>| name.key.rotate_left(32);
     let mut repeats = Repeats::for_about(all.len());
-    all.iter().for_each(|name| repeats.add(other_bits(name)));
+    for name in &all {
+        repeats.add(other_bits(name));
+    }
     all.retain(|name| repeats.may_have(other_bits(name)));
     all.sort_unstable();
     all
