@@ -83,7 +83,7 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// Prepares for about `count` names.
+    /// Creates an empty list for about `count` names.
     pub(crate) fn for_about(count: usize) -> Files {
         Files { parts: Vec::new(), repeats: Repeats::for_about(count) }
     }
@@ -93,7 +93,7 @@ impl Files {
         self.parts.push(part);
     }
 
-    /// Adds other files, which were prepared for the same number of names.
+    /// Adds the files of a list that was created for the same number of names.
     pub(crate) fn add_all(&mut self, other: Files) {
         self.repeats.add_all(&other.repeats);
         self.parts.extend(other.parts);

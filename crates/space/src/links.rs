@@ -49,9 +49,9 @@ pub(crate) fn each_file<P: Copy + Ord>(
     }
 }
 
-/// Takes the names of files with several names, which are among the candidates, out of the parts,
-/// except from the numbers of names. Adds each of these files to the sums of the directory where it
-/// counts, and returns it.
+/// Moves each file with several names to the directory where it counts, and returns these files. Their
+/// names are among the `candidates`. In `sums`, the names stay where they are: only the files and their
+/// sizes move. In `parts`, the names lose their contents.
 pub(crate) fn join(
     candidates: &[Candidate<(usize, usize)>],
     parts: &mut [Part],
@@ -63,7 +63,8 @@ pub(crate) fn join(
         if names.len() < 2 {
             return;
         }
-        // The order of the parts must not decide, if the catalog knows the names since different scans.
+        // If different scans found the names, they may differ. The result must not depend on the order
+        // of the parts.
         let (mut size, mut content) = ((0, 0), None);
         for &Candidate { position: (part, at), dir, .. } in names {
             let part = &mut parts[part];
@@ -97,7 +98,7 @@ pub(crate) fn candidates(parts: &[Part], repeats: &Repeats) -> Vec<Candidate<(us
         found
     });
     let mut all = lists.concat();
-    // A second table looks at other bits of the keys. Few names remain, which makes sorting fast.
+    // A second table compares other bits of the keys, so that few names are left to sort.
     let other_bits = |name: &Candidate<_>| name.key.rotate_left(32);
     let mut repeats = Repeats::for_about(all.len());
     for name in &all {
@@ -120,8 +121,8 @@ pub(crate) struct Repeats {
 }
 
 impl Repeats {
-    /// Prepares for about `count` keys, with 4 bytes for each key at most. Works with any number of
-    /// keys, but if there are many more, most of them may be repeated.
+    /// Creates a table for about `count` keys, which takes at most 4 bytes for each of them. With many
+    /// more keys, [`Repeats::may_have`] returns true for most of them.
     pub(crate) fn for_about(count: usize) -> Repeats {
         // With 8 to 16 bits for each key, up to 1 key in 8 shares its bit with another one.
         let words = (count / 8).next_power_of_two();

@@ -46,9 +46,9 @@ pub(crate) struct Name {
 const UNIQUE: i64 = -1;
 
 impl Part {
-    /// Prepares for about `count` names.
+    /// Creates a part with space for about `count` names.
     pub(crate) fn for_about(count: usize) -> Part {
-        // Memory that is reserved but never used costs nothing, and growing a list copies it.
+        // A list is copied when it grows. Reserved memory that is never used costs nothing.
         let count = count * 2;
         Part {
             runs: Vec::new(),
@@ -104,7 +104,7 @@ impl Name {
         usize::try_from(self.content).ok()
     }
 
-    /// Removes the content, because something else stands for the file.
+    /// Removes the content from the name, so that the name is not a copy any more, and returns it.
     pub(crate) fn take_content(&mut self) -> Option<usize> {
         let content = self.content();
         self.content = UNIQUE;
