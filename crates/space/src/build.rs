@@ -112,7 +112,9 @@ pub(crate) struct Orphans(pub(crate) u64);
 pub(crate) fn build(tree: Tree, contents: &Contents, files: Files) -> Result<Space, Orphans> {
     let Files { mut parts, repeats } = files;
     let resolve = |part: &mut Part| part.resolve(&tree.numbers, &contents.numbers);
-    let orphans = threads::each_mut(&mut parts, |parts| parts.iter_mut().map(resolve).sum::<u64>());
+    let chunk = threads::chunk(parts.len());
+    let orphans =
+        threads::each(parts.chunks_mut(chunk), |parts| parts.iter_mut().map(resolve).sum::<u64>());
     match orphans.into_iter().sum() {
         0 => {}
         orphans => return Err(Orphans(orphans)),

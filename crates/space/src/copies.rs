@@ -31,7 +31,7 @@ impl Content {
 
     /// Divides bytes among all files but one. Returns the share of each file, and the bytes that are
     /// left over. A content that only one file has frees nothing.
-    fn divide(self, bytes: u64) -> (u64, u64) {
+    fn divide(&self, bytes: u64) -> (u64, u64) {
         let redundant = u64::from(self.files.saturating_sub(1));
         (bytes.checked_div(redundant).unwrap_or(0), bytes.checked_rem(redundant).unwrap_or(0))
     }
@@ -47,60 +47,51 @@ pub(crate) fn reclaimable(
     reclaimable: &[u64],
     shape: &Shape,
 ) -> Vec<u64> {
-    let contents = contents(parts, linked, reclaimable.len());
-    let mut shares = Vec::with_capacity(contents.len());
+    let none = vec![Content::NONE; reclaimable.len()];
+    let contents = tally(parts, linked, &none, Content::add, |contents, dir, content| {
+        contents[content].add(Content { files: 1, first: dir, last: dir });
+    });
+    let divided = contents.iter().zip(reclaimable).map(|(content, &bytes)| content.divide(bytes));
+    let divided: Vec<(u64, u64)> = divided.collect();
     // Forged catalogs may contain sums that exceed 64 bits. Wrapping keeps them from stopping lop.
-    let mut own = vec![0u64; shape.parents.len()];
-    for (content, &bytes) in contents.iter().zip(reclaimable) {
-        let (each, rest) = content.divide(bytes);
-        shares.push(each);
-        if content.files > 1 {
-            let all = &mut own[shape.common(content.first, content.last) as usize];
-            *all = all.wrapping_sub(each);
-            let first = &mut own[content.first as usize];
-            *first = first.wrapping_add(rest);
-        }
-    }
-    let add = |own: &mut [u64], dir: u32, content: usize| {
-        let own = &mut own[dir as usize];
-        *own = own.wrapping_add(shares[content]);
-    };
-    for part in threads::each(parts, |parts| {
-        let mut own = vec![0u64; shape.parents.len()];
-        each_copy(parts, |dir, content| add(&mut own, dir, content));
-        own
-    }) {
-        own.iter_mut().zip(part).for_each(|(own, part)| *own = own.wrapping_add(part));
-    }
-    for (dir, content) in linked.iter().filter_map(Linked::copy) {
-        add(&mut own, dir, content);
+    let add = |sum: &mut u64, bytes: u64| *sum = sum.wrapping_add(bytes);
+    let none = vec![0; shape.parents.len()];
+    let mut own = tally(parts, linked, &none, add, |own, dir, content| {
+        add(&mut own[dir as usize], divided[content].0);
+    });
+    let shared = contents.iter().zip(&divided).filter(|(content, _)| content.files > 1);
+    for (content, &(share, rest)) in shared {
+        let common = shape.common(content.first, content.last);
+        add(&mut own[common as usize], share.wrapping_neg());
+        add(&mut own[content.first as usize], rest);
     }
     shape.each_upward(|parent, dir| own[parent] = own[parent].wrapping_add(own[dir]));
     own
 }
 
-/// Returns the files of each content.
-fn contents(parts: &[Part], linked: &[Linked], count: usize) -> Vec<Content> {
-    let add = |contents: &mut [Content], dir: u32, content: usize| {
-        contents[content].add(Content { files: 1, first: dir, last: dir });
-    };
-    let mut contents = vec![Content::NONE; count];
-    for part in threads::each(parts, |parts| {
-        let mut contents = vec![Content::NONE; count];
-        each_copy(parts, |dir, content| add(&mut contents, dir, content));
-        contents
-    }) {
-        contents.iter_mut().zip(part).for_each(|(content, part)| content.add(part));
-    }
+/// Counts the files that share their contents. Calls `count` with the directory and the content of each
+/// of these files. Each thread starts with `none`, and `merge` adds its results to those of another one.
+fn tally<T: Clone + Send + Sync>(
+    parts: &[Part],
+    linked: &[Linked],
+    none: &[T],
+    merge: impl Fn(&mut T, T),
+    count: impl Fn(&mut [T], u32, usize) + Sync,
+) -> Vec<T> {
+    let results = threads::each(parts.chunks(threads::chunk(parts.len())), |parts| {
+        let mut counted = none.to_vec();
+        for (run, names) in parts.iter().flat_map(Part::each_run) {
+            let copies = names.iter().filter_map(Name::content);
+            copies.for_each(|content| count(&mut counted, run.dir, content));
+        }
+        counted
+    });
+    let mut all = none.to_vec();
     for (dir, content) in linked.iter().filter_map(Linked::copy) {
-        add(&mut contents, dir, content);
+        count(&mut all, dir, content);
     }
-    contents
-}
-
-/// Calls `each` with the directory and the content of each file that shares its content.
-fn each_copy(parts: &[Part], mut each: impl FnMut(u32, usize)) {
-    for (run, names) in parts.iter().flat_map(Part::each_run) {
-        names.iter().filter_map(Name::content).for_each(|content| each(run.dir, content));
+    for counted in results {
+        all.iter_mut().zip(counted).for_each(|(all, counted)| merge(all, counted));
     }
+    all
 }

@@ -82,7 +82,7 @@ pub(crate) fn join(
 /// the number of its part and the position in the part.
 pub(crate) fn candidates(parts: &[Part], repeats: &Repeats) -> Vec<Candidate<(usize, usize)>> {
     let numbered: Vec<(usize, &Part)> = parts.iter().enumerate().collect();
-    let lists = threads::each(&numbered, |parts| {
+    let lists = threads::each(numbered.chunks(threads::chunk(parts.len())), |parts| {
         let mut found = Vec::new();
         for &(number, part) in parts {
             for (run, names) in part.each_run() {
@@ -138,7 +138,7 @@ impl Repeats {
 
     /// Adds the keys of another table for the same number of keys.
     pub(crate) fn add_all(&mut self, other: &Repeats) {
-        assert_eq!(self.seen.len(), other.seen.len(), "prepared for the same number of keys");
+        assert_eq!(self.seen.len(), other.seen.len(), "created for the same number of keys");
         let ours = self.seen.iter_mut().zip(&mut self.twice);
         for ((seen, twice), (also_seen, also_twice)) in
             ours.zip(other.seen.iter().zip(&other.twice))

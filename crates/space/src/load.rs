@@ -56,13 +56,9 @@ fn read(catalog: &Catalog) -> Result<(Tree, Contents, Files), Error> {
     let connections = catalog.snapshots(threads::count())?;
     let jobs = jobs(connections[0].last_dir()?, connections.len());
     let next = AtomicUsize::new(0);
-    let results: Result<Vec<Results>, Error> = std::thread::scope(|scope| {
-        let (jobs, next) = (&jobs, &next);
-        let work = |connection| scope.spawn(move || do_jobs(&connection, jobs, next));
-        let threads: Vec<_> = connections.into_iter().map(work).collect();
-        threads.into_iter().map(threads::join).collect()
-    });
-    let all = results?.into_iter().reduce(Results::and).expect("at least one thread");
+    let results = threads::each(connections, |connection| do_jobs(&connection, &jobs, &next));
+    let results: Vec<Results> = results.into_iter().collect::<Result<_, Error>>()?;
+    let all = results.into_iter().reduce(Results::and).expect("at least one thread");
     let tree = all.tree.expect("a job reads the directories");
     let contents = all.contents.expect("a job reads the contents");
     Ok((tree, contents, all.files))

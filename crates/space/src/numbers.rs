@@ -38,17 +38,15 @@ impl Numbers {
         Numbers::Dense(first, numbers)
     }
 
-    /// Returns the number of an id.
+    /// Returns the number of an id. Ids that were renumbered to [`NONE`] have none.
     pub(crate) fn get(&self, id: i64) -> Option<u32> {
-        match self {
-            Numbers::Dense(first, numbers) => {
-                numbers.get(at(*first, id)).copied().filter(|&number| number != NONE)
-            }
+        let number = match self {
+            Numbers::Dense(first, numbers) => *numbers.get(at(*first, id))?,
             Numbers::Sparse(sparse) => {
-                let found = sparse.binary_search_by_key(&id, |&(id, _)| id).ok()?;
-                Some(sparse[found].1)
+                sparse[sparse.binary_search_by_key(&id, |&(id, _)| id).ok()?].1
             }
-        }
+        };
+        Some(number).filter(|&number| number != NONE)
     }
 
     /// Replaces each number `n` by `to(n)`.
@@ -70,7 +68,7 @@ fn at(first: i64, id: i64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Numbers;
+    use super::{NONE, Numbers};
 
     #[test]
     fn ids_without_wide_gaps_use_a_plain_table() {
@@ -88,6 +86,15 @@ mod tests {
         let ids = [i64::MIN, 0, i64::MAX];
         assert_eq!(ids.map(|id| numbers.get(id)), [Some(10), Some(20), Some(0)]);
         assert_eq!(numbers.get(1), None);
+    }
+
+    #[test]
+    fn ids_can_lose_their_numbers() {
+        for ids in [[1, 2], [1, i64::MAX]] {
+            let mut numbers = Numbers::new(ids.into_iter());
+            numbers.renumber(|number| if number == 0 { 0 } else { NONE });
+            assert_eq!(ids.map(|id| numbers.get(id)), [Some(0), None]);
+        }
     }
 
     #[test]

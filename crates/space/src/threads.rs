@@ -11,25 +11,20 @@ pub(crate) fn count() -> usize {
     available_parallelism().map_or(1, std::num::NonZero::get).min(MAX)
 }
 
-/// Divides items among threads. Returns the results in the order of the items.
-pub(crate) fn each<I: Sync, T: Send>(items: &[I], work: impl Fn(&[I]) -> T + Sync) -> Vec<T> {
-    let work = &work;
-    scope(|scope| {
-        let chunks = items.chunks(items.len().div_ceil(count()).max(1));
-        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
-        threads.into_iter().map(join).collect()
-    })
+/// Returns the length of the chunks that divide `items` items among the threads.
+pub(crate) fn chunk(items: usize) -> usize {
+    items.div_ceil(count()).max(1)
 }
 
-/// Like [`each`], for work that changes the items.
-pub(crate) fn each_mut<I: Send, T: Send>(
-    items: &mut [I],
-    work: impl Fn(&mut [I]) -> T + Sync,
+/// Does each piece of work in a thread of its own. Returns the results in the order of the pieces.
+pub(crate) fn each<W: Send, T: Send>(
+    pieces: impl IntoIterator<Item = W>,
+    work: impl Fn(W) -> T + Sync,
 ) -> Vec<T> {
     let work = &work;
     scope(|scope| {
-        let chunks = items.chunks_mut(items.len().div_ceil(count()).max(1));
-        let threads: Vec<_> = chunks.map(|chunk| scope.spawn(move || work(chunk))).collect();
+        let spawn = |piece| scope.spawn(move || work(piece));
+        let threads: Vec<_> = pieces.into_iter().map(spawn).collect();
         threads.into_iter().map(join).collect()
     })
 }

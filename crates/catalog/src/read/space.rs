@@ -124,13 +124,14 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the size of the catalog in bytes.
+    /// Returns the size of everything in the catalog in bytes, without free pages.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read.
     pub fn bytes(&self) -> Result<u64, Error> {
-        let sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+        let sql = "SELECT (page_count - freelist_count) * page_size \
+                   FROM pragma_page_count, pragma_freelist_count, pragma_page_size";
         let bytes: i64 = self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)?;
         Ok(bytes.cast_unsigned())
     }
