@@ -26,8 +26,8 @@ pub fn parse(text: &str) -> Option<Duration> {
     number.parse::<u64>().ok()?.checked_mul(*seconds).map(Duration::from_secs)
 }
 
-/// Returns the shortest text of an age; of equally short ones, the one in the largest unit. It is
-/// never longer than a text that [`parse`] reads as this age. Fractions of a second are dropped.
+/// Returns the shortest text that [`parse`] reads as this age. If several texts are equally short, it
+/// returns the one with the largest unit. Fractions of a second are dropped.
 pub fn to_text(age: Duration) -> String {
     let all = age.as_secs();
     let exact = SECONDS.iter().filter(|(_, seconds)| all > 0 && all.is_multiple_of(*seconds));

@@ -1,6 +1,6 @@
 //! Comparisons with a number, such as `>10M` or `30d..1y`.
 //!
-//! Every number displays in the largest unit that divides it, so that no bytes or seconds are lost.
+//! Every number displays in a unit that divides it, so that no bytes or seconds are lost.
 
 use std::time::Duration;
 
