@@ -1,0 +1,327 @@
+//! A thread of the server: it accepts connections, reads requests, and sends responses.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::epoll::EventFlags;
+use rustix::net::SocketFlags;
+use rustls::ServerConfig;
+
+use super::clock::Clock;
+use super::connection::{Connection, Connections, State};
+use super::counters::Counters;
+use super::drive::{Next, Toolbox};
+use super::handler::{Finish, Handler};
+use super::limits::{HEAD_TIMEOUT, IDLE_TIMEOUT, Rates, STALL_TIMEOUT, STOP_TIMEOUT};
+use super::listener::Listener;
+use super::output::Worked;
+use super::poll::Poll;
+use super::pool::{Mailbox, Pool};
+use super::request::MAX_HEAD;
+use super::stream::Stream;
+
+/// The number of the listening socket in the events.
+const LISTENER: u64 = u64::MAX;
+
+/// The number of the mailbox in the events.
+const MAILBOX: u64 = u64::MAX - 1;
+
+/// Maximum number of connections that are accepted before others have their turn.
+const ACCEPTS: usize = 64;
+
+/// Interval at which timeouts are checked.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What the threads of a server share.
+pub(super) struct Common {
+    pub(super) listener: Listener,
+    pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) rates: Rates,
+    /// Maximum number of connections of a thread.
+    pub(super) max_connections: usize,
+    pub(super) pool: Arc<Pool>,
+    pub(super) is_stopping: AtomicBool,
+}
+
+/// A message from another thread.
+pub(super) enum Message<H> {
+    /// The response to a request.
+    Finished(u64, Finish<H>),
+    /// Work for a body was done.
+    Worked(u64, Worked),
+    /// A job panicked.
+    Panicked(u64),
+}
+
+/// A thread of the server.
+pub(super) struct Worker<H> {
+    common: Arc<Common>,
+    poll: Poll,
+    connections: Connections,
+    toolbox: Toolbox<H>,
+    mailbox: Arc<Mailbox<Message<H>>>,
+    /// Connections whose turn was over before their socket was full.
+    ready: Vec<u64>,
+    /// Connections that wait for a share of the rate, and the end of their wait.
+    throttled: Vec<(Instant, u64)>,
+    is_accepting: bool,
+    /// Second of the last check of timeouts.
+    checked: u32,
+}
+
+impl<H: Handler + 'static> Worker<H> {
+    pub(super) fn new(
+        common: &Arc<Common>,
+        mailbox: Arc<Mailbox<Message<H>>>,
+        counters: Arc<Counters>,
+        handler: H,
+    ) -> io::Result<Worker<H>> {
+        let poll = Poll::new()?;
+        poll.add(&*mailbox, MAILBOX, EventFlags::IN)?;
+        let toolbox = Toolbox {
+            handler,
+            clock: Clock::new(),
+            counters,
+            scratch: vec![0; MAX_HEAD].into(),
+            common: Arc::clone(common),
+            mailbox: Arc::clone(&mailbox),
+        };
+        let mut worker = Worker {
+            common: Arc::clone(common),
+            poll,
+            connections: Connections::default(),
+            toolbox,
+            mailbox,
+            ready: Vec::new(),
+            throttled: Vec::new(),
+            is_accepting: false,
+            checked: 0,
+        };
+        worker.accept_if(true)?;
+        Ok(worker)
+    }
+
+    /// Serves until the server is stopped.
+    pub(super) fn run(&mut self) {
+        let mut requests = self.toolbox.counters.requests.get();
+        let mut events = Vec::new();
+        let mut stop_at = None;
+        loop {
+            let answered = self.toolbox.counters.requests.get();
+            self.poll.wait(self.timeout(stop_at), answered != requests);
+            requests = answered;
+            self.toolbox.clock.update();
+            events.clear();
+            events.extend(self.poll.events());
+            for &(number, flags) in &events {
+                match number {
+                    LISTENER => self.accept(),
+                    MAILBOX => self.take_messages(),
+                    number => self.event(number, flags),
+                }
+            }
+            for number in std::mem::take(&mut self.ready) {
+                self.drive(number);
+            }
+            self.wake_throttled();
+            self.check_timeouts();
+            if self.common.is_stopping.load(Ordering::Relaxed) {
+                let now = self.toolbox.clock.now();
+                let end = *stop_at.get_or_insert_with(|| now + STOP_TIMEOUT);
+                self.close_idle();
+                if self.connections.len() == 0 || now >= end {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn timeout(&self, stop_at: Option<Instant>) -> Option<Duration> {
+        if !self.ready.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        let now = Instant::now();
+        let next = self.throttled.iter().map(|&(time, _)| time).chain(stop_at).min();
+        let next = next.map(|time| time.saturating_duration_since(now));
+        // Without connections, the thread sleeps until one comes.
+        let tick = (self.connections.len() > 0).then_some(TICK);
+        next.into_iter().chain(tick).min()
+    }
+
+    fn accept_if(&mut self, wanted: bool) -> io::Result<()> {
+        if wanted && !self.is_accepting {
+            // One thread wakes up for a connection, not all of them.
+            let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
+            self.poll.add(&self.common.listener, LISTENER, flags)?;
+        } else if !wanted && self.is_accepting {
+            self.poll.remove(&self.common.listener);
+        }
+        self.is_accepting = wanted;
+        Ok(())
+    }
+
+    fn accept(&mut self) {
+        for _ in 0..ACCEPTS {
+            if self.connections.len() >= self.common.max_connections && !self.drop_an_idle_one() {
+                // Clients wait in the queue of the kernel until a connection is closed.
+                let _stays = self.accept_if(false);
+                return;
+            }
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let Ok(socket) = rustix::net::accept_with(&self.common.listener, flags) else { return };
+            let Ok(stream) = Stream::new(socket, self.common.tls.as_ref()) else { continue };
+            let connection = Connection {
+                stream,
+                input: Vec::new(),
+                state: State::Idle,
+                is_readable: true,
+                is_writable: true,
+                has_ended: false,
+                stays_open: true,
+                is_refused: false,
+                deadline: self.toolbox.clock.ticks_after(HEAD_TIMEOUT),
+                queued: 0,
+            };
+            let number = self.connections.add(connection);
+            self.toolbox.counters.accepted.add(1);
+            let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
+            let added =
+                self.connections.get(number).map(|c| self.poll.add(&c.stream, number, flags));
+            match added {
+                Some(Ok(())) => self.drive(number),
+                _ => self.close(number),
+            }
+        }
+    }
+
+    /// Closes the connection that has been without a request for the longest time.
+    fn drop_an_idle_one(&mut self) -> bool {
+        let idle = self.connections.iter().filter(|(_, c)| matches!(c.state, State::Idle));
+        let oldest = idle.min_by_key(|(_, c)| c.deadline).map(|(number, _)| number);
+        oldest.inspect(|&number| self.close(number)).is_some()
+    }
+
+    fn event(&mut self, number: u64, flags: EventFlags) {
+        let Some(connection) = self.connections.get(number) else { return };
+        let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
+        connection.has_ended |= flags.intersects(ended);
+        connection.is_readable |= flags.intersects(EventFlags::IN | ended);
+        connection.is_writable |= flags.intersects(EventFlags::OUT | ended);
+        self.drive(number);
+    }
+
+    fn take_messages(&mut self) {
+        for message in self.mailbox.take() {
+            let (Message::Finished(number, _)
+            | Message::Worked(number, _)
+            | Message::Panicked(number)) = message;
+            let Some(connection) = self.connections.get(number) else { continue };
+            if self.toolbox.take(connection, message) {
+                self.drive(number);
+            } else {
+                self.close(number);
+            }
+        }
+    }
+
+    fn drive(&mut self, number: u64) {
+        let Some(connection) = self.connections.get(number) else { return };
+        match self.toolbox.drive(connection, number) {
+            Next::Stay => {}
+            Next::Again => self.ready.push(number),
+            Next::At(time) => self.throttled.push((time, number)),
+            Next::Close => self.close(number),
+        }
+    }
+
+    fn close(&mut self, number: u64) {
+        let Some(connection) = self.connections.remove(number) else { return };
+        // A thread that works for the connection still has the socket, so closing it is not enough.
+        self.poll.remove(&connection.stream);
+        self.toolbox.counters.closed.add(1);
+        if !self.common.is_stopping.load(Ordering::Relaxed) {
+            // If it fails, the next closed connection tries again.
+            let _later = self.accept_if(true);
+        }
+    }
+
+    fn wake_throttled(&mut self) {
+        let now = self.toolbox.clock.now();
+        let due: Vec<u64> = self
+            .throttled
+            .extract_if(.., |(time, _)| *time <= now)
+            .map(|(_, number)| number)
+            .collect();
+        for number in due {
+            if let Some(connection) = self.connections.get(number) {
+                connection.wake();
+                self.drive(number);
+            }
+        }
+    }
+
+    /// Closes connections whose clients were too slow.
+    fn check_timeouts(&mut self) {
+        let ticks = self.toolbox.clock.ticks();
+        if ticks == self.checked {
+            return;
+        }
+        self.checked = ticks;
+        self.toolbox.handler.tidy(self.toolbox.clock.now());
+        let stall = self.toolbox.clock.ticks_after(STALL_TIMEOUT);
+        let mut late = Vec::new();
+        for (number, connection) in self.connections.iter() {
+            if connection.deadline <= ticks && !connection.has_progress(stall) {
+                late.push((number, !matches!(connection.state, State::Idle | State::Lingering)));
+            }
+        }
+        for (number, was_slow) in late {
+            self.toolbox.counters.timed_out.add(was_slow.into());
+            self.close(number);
+        }
+    }
+
+    /// Closes the connections without a request when the server stops.
+    fn close_idle(&mut self) {
+        let _removed = self.accept_if(false);
+        let idle = |c: &Connection| matches!(c.state, State::Idle | State::Head | State::Lingering);
+        let idle: Vec<u64> =
+            self.connections.iter().filter(|(_, c)| idle(c)).map(|(number, _)| number).collect();
+        for number in idle {
+            self.close(number);
+        }
+    }
+}
+
+impl Connection {
+    /// Ends a wait for a share of the rate.
+    fn wake(&mut self) {
+        let state = std::mem::replace(&mut self.state, State::Idle);
+        self.state = match state {
+            State::Throttled(output) => State::Sending(output),
+            state => state,
+        };
+    }
+
+    /// Returns whether the connection may stay although its deadline has passed. A slow client may have
+    /// taken bytes from the send queue; then the connection has until `deadline`.
+    fn has_progress(&mut self, deadline: u32) -> bool {
+        match self.state {
+            State::Working(_) | State::Throttled(_) => return true,
+            State::Sending(_) => {}
+            State::Idle | State::Head | State::Lingering => return false,
+        }
+        let queued = fsops::socket::unsent_or_unacked_bytes(self.stream.as_fd()).unwrap_or(0);
+        let has_progress = queued != self.queued;
+        (self.queued, self.deadline) = (queued, deadline);
+        has_progress
+    }
+}
+
+/// The time that a connection without a request stays open, as a deadline.
+pub(super) fn idle_deadline(clock: &Clock) -> u32 {
+    clock.ticks_after(IDLE_TIMEOUT)
+}
