@@ -74,10 +74,8 @@ impl Dir {
         let name = if rest.is_empty() { b"." } else { rest };
         let fd = step(base.as_ref().unwrap_or(self), name, OFlags::empty(), how)?;
         // The attributes that the kernel has are as good as those that it found the name with.
-        let sync = match how.contains(ResolveFlags::CACHED) {
-            true => AtFlags::STATX_DONT_SYNC,
-            false => AtFlags::empty(),
-        };
+        let is_cached = how.contains(ResolveFlags::CACHED);
+        let sync = if is_cached { AtFlags::STATX_DONT_SYNC } else { AtFlags::empty() };
         let stat = Stat::of(&fd, c"", AtFlags::EMPTY_PATH | sync)?;
         Ok(Found { fd, stat })
     }
@@ -91,7 +89,7 @@ fn step(from: &Dir, path: &[u8], kind: OFlags, how: ResolveFlags) -> io::Result<
         match rustix::fs::openat2(from, path, flags, Mode::empty(), resolve) {
             // Without `CACHED`, the kernel returns this if a directory was renamed while it resolved `..`.
             Err(Errno::AGAIN) if !how.contains(ResolveFlags::CACHED) && tries < RETRIES => {
-                tries += 1
+                tries += 1;
             }
             found => return Ok(found?),
         }
@@ -131,6 +129,7 @@ impl Found {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests make their trees without fsops")]
 mod tests {
     use std::io;
     use std::os::unix::fs::symlink;

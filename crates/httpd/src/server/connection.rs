@@ -4,6 +4,7 @@ use super::output::Output;
 use super::stream::Stream;
 
 /// A connection.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub(super) struct Connection {
     pub(super) stream: Stream,
     /// Bytes received and not yet used: the start of a head, or further requests.
@@ -20,6 +21,8 @@ pub(super) struct Connection {
     pub(super) stays_open: bool,
     /// True if the request was refused, so that the client may still be sending.
     pub(super) is_refused: bool,
+    /// Number of connections and requests of the thread before it became idle.
+    pub(super) idle_since: u64,
     /// Second at which the connection is closed if nothing happens.
     pub(super) deadline: u32,
     /// The bytes in the send queue when the deadline was set.
@@ -134,6 +137,7 @@ mod tests {
             has_ended: false,
             stays_open: true,
             is_refused: false,
+            idle_since: 0,
             deadline: 0,
             queued: 0,
         }

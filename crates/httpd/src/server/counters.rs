@@ -15,6 +15,13 @@ pub(super) struct Counters {
     pub(super) bytes: Counter,
 }
 
+impl Counters {
+    /// Returns a number that grows with each connection and request.
+    pub(super) fn serial(&self) -> u64 {
+        self.accepted.get() + self.requests.get()
+    }
+}
+
 /// A number that one thread counts.
 #[derive(Debug, Default)]
 pub(super) struct Counter(AtomicU64);

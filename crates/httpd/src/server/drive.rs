@@ -9,12 +9,12 @@ use super::clock::{Clock, Connection as After};
 use super::connection::{Connection, State, Working};
 use super::counters::Counters;
 use super::handler::{Handler, Reply};
-use super::limits::{HEAD_TIMEOUT, LINGER_TIMEOUT, STALL_TIMEOUT};
+use super::limits::{HEAD_TIMEOUT, IDLE_TIMEOUT, LINGER_TIMEOUT, STALL_TIMEOUT};
 use super::output::{Output, Progress, Work};
 use super::pool::Mailbox;
 use super::request::{self, MAX_HEAD, Method, Parsed, Request};
 use super::response::{Head, Response};
-use super::worker::{Common, Message, idle_deadline};
+use super::shared::{Message, Shared};
 
 /// What the connections of a thread use one after the other.
 pub(super) struct Toolbox<H> {
@@ -23,7 +23,7 @@ pub(super) struct Toolbox<H> {
     pub(super) counters: Arc<Counters>,
     /// Where received bytes go first. A connection that waits has no buffer.
     pub(super) scratch: Box<[u8]>,
-    pub(super) common: Arc<Common>,
+    pub(super) shared: Arc<Shared>,
     pub(super) mailbox: Arc<Mailbox<Message<H>>>,
 }
 
@@ -52,7 +52,7 @@ impl<H: Handler + 'static> Toolbox<H> {
                     self.send(connection, number, *output)
                 }
                 State::Idle | State::Head => self.read(connection, number),
-                State::Lingering => self.linger(connection),
+                State::Lingering => Some(self.linger(connection)),
             };
             if let Some(next) = next {
                 return next;
@@ -63,49 +63,56 @@ impl<H: Handler + 'static> Toolbox<H> {
     /// Reads and answers a request. Returns `None` if the connection can go on.
     fn read(&mut self, connection: &mut Connection, number: u64) -> Option<Next> {
         let mut held = std::mem::take(&mut connection.input);
-        let is_first = held.is_empty();
         // Requests that arrived together with an earlier one are answered before more is read.
-        if is_first || matches!(connection.state, State::Head) {
-            if !connection.is_readable {
-                connection.input = held;
-                return Some(Next::Stay);
-            }
-            let received = match connection.stream.receive(&mut self.scratch) {
-                Ok(0) => return Some(Next::Close),
-                Ok(received) => received,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    connection.is_readable = false;
-                    connection.input = held;
-                    return Some(Next::Stay);
-                }
-                Err(_) => return Some(Next::Close),
-            };
-            // A short read has emptied the socket. The kernel reports further bytes, but the end of the
-            // connection only once.
-            if received < self.scratch.len()
-                && !connection.has_ended
-                && connection.stream.is_plain()
-            {
-                connection.is_readable = false;
-            }
-            if !is_first {
-                let from = held.len().saturating_sub(3);
-                held.extend_from_slice(&self.scratch[..received]);
-                // Parsing starts again at the first byte, so a head that comes in many small pieces is
-                // parsed only when it is complete.
-                if !has_empty_line(&held[from..]) && held.len() < MAX_HEAD {
-                    connection.input = held;
-                    return None;
-                }
-            } else {
-                held.clear();
-                let scratch = std::mem::take(&mut self.scratch);
-                let next = self.answer(connection, number, &scratch[..received]);
-                self.scratch = scratch;
-                return next;
-            }
+        if !held.is_empty() && matches!(connection.state, State::Idle) {
+            return self.answer(connection, number, &held);
         }
-        self.answer(connection, number, &held)
+        let received = match self.receive(connection) {
+            Ok(received) => received,
+            Err(next) => {
+                connection.input = held;
+                return Some(next);
+            }
+        };
+        if held.is_empty() {
+            let scratch = std::mem::take(&mut self.scratch);
+            let next = self.answer(connection, number, &scratch[..received]);
+            self.scratch = scratch;
+            return next;
+        }
+        let from = held.len().saturating_sub(3);
+        held.extend_from_slice(&self.scratch[..received]);
+        // Parsing starts again at the first byte, so a head that comes in many small pieces is parsed
+        // only when it is complete.
+        if has_empty_line(&held[from..]) || held.len() >= MAX_HEAD {
+            return self.answer(connection, number, &held);
+        }
+        connection.input = held;
+        None
+    }
+
+    /// Receives bytes into the scratch buffer. Returns their number, or what becomes of the connection
+    /// if there are none.
+    fn receive(&mut self, connection: &mut Connection) -> Result<usize, Next> {
+        if !connection.is_readable {
+            return Err(Next::Stay);
+        }
+        match connection.stream.receive(&mut self.scratch) {
+            Ok(0) => Err(Next::Close),
+            Ok(received) => {
+                // A short read has emptied the socket. The kernel reports further bytes, but the end of
+                // the connection only once.
+                if received < self.scratch.len() && connection.stream.is_plain() {
+                    connection.is_readable = connection.has_ended;
+                }
+                Ok(received)
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                connection.is_readable = false;
+                Err(Next::Stay)
+            }
+            Err(_) => Err(Next::Close),
+        }
     }
 
     /// Answers the request at the start of `bytes` and keeps the rest.
@@ -157,7 +164,7 @@ impl<H: Handler + 'static> Toolbox<H> {
             Reply::Later(job) => {
                 connection.state = State::Working(Working::Response { is_head, is_1_1 });
                 let mailbox = Arc::clone(&self.mailbox);
-                self.common.pool.run(Box::new(move || {
+                self.shared.pool.run(Box::new(move || {
                     let finished = catch_unwind(AssertUnwindSafe(job));
                     mailbox.send(match finished {
                         Ok(finish) => Message::Finished(number, finish),
@@ -189,12 +196,24 @@ impl<H: Handler + 'static> Toolbox<H> {
         is_head: bool,
         is_1_1: bool,
     ) -> Option<Next> {
-        let after = match connection.stays_open {
-            true if is_1_1 => After::Stays,
-            true => After::KeepAlive,
-            false => After::Close,
+        let output = self.output(connection, response, is_head, is_1_1);
+        self.send(connection, number, output)
+    }
+
+    /// Returns a response with the end of its head.
+    fn output(
+        &self,
+        connection: &Connection,
+        response: Response,
+        is_head: bool,
+        is_1_1: bool,
+    ) -> Output {
+        let after = match (connection.stays_open, is_1_1) {
+            (true, true) => After::Stays,
+            (true, false) => After::KeepAlive,
+            (false, _) => After::Close,
         };
-        self.send(connection, number, Output::new(response, self.clock.tail(after), is_head))
+        Output::new(response, self.clock.tail(after), is_head)
     }
 
     /// Sends a response, or what is left of it.
@@ -205,7 +224,7 @@ impl<H: Handler + 'static> Toolbox<H> {
         mut output: Output,
     ) -> Option<Next> {
         let before = output.sent();
-        let progress = output.write(&mut connection.stream, &self.common.rates);
+        let progress = output.write(&mut connection.stream, &self.shared.rates);
         self.counters.bytes.add(output.sent() - before);
         if output.sent() > before {
             connection.deadline = self.clock.ticks_after(STALL_TIMEOUT);
@@ -240,7 +259,7 @@ impl<H: Handler + 'static> Toolbox<H> {
         // the message says so.
         connection.is_writable = false;
         let (mailbox, socket) = (Arc::clone(&self.mailbox), Arc::clone(connection.stream.socket()));
-        self.common.pool.run(Box::new(move || {
+        self.shared.pool.run(Box::new(move || {
             let worked = catch_unwind(AssertUnwindSafe(|| work.run(&socket)));
             mailbox.send(match worked {
                 Ok(worked) => Message::Worked(number, worked),
@@ -258,12 +277,15 @@ impl<H: Handler + 'static> Toolbox<H> {
                 Message::Finished(_, finish),
             ) => {
                 let response = finish(&mut self.handler);
-                self.resume(connection, response, is_head, is_1_1);
+                let output = self.output(connection, response, is_head, is_1_1);
+                connection.state = State::Sending(Box::new(output));
                 true
             }
             (State::Working(Working::Response { is_head, is_1_1 }), Message::Panicked(_)) => {
                 connection.stays_open = false;
-                self.resume(connection, Response::text(500, "internal error"), is_head, is_1_1);
+                let response = Response::text(500, "internal error");
+                let output = self.output(connection, response, is_head, is_1_1);
+                connection.state = State::Sending(Box::new(output));
                 true
             }
             (State::Working(Working::Body(mut output)), Message::Worked(_, worked)) => {
@@ -287,27 +309,11 @@ impl<H: Handler + 'static> Toolbox<H> {
         }
     }
 
-    fn resume(
-        &mut self,
-        connection: &mut Connection,
-        response: Response,
-        is_head: bool,
-        is_1_1: bool,
-    ) {
-        let after = match connection.stays_open {
-            true if is_1_1 => After::Stays,
-            true => After::KeepAlive,
-            false => After::Close,
-        };
-        let output = Output::new(response, self.clock.tail(after), is_head);
-        connection.state = State::Sending(Box::new(output));
-        connection.is_writable = true;
-    }
-
     fn end_response(&mut self, connection: &mut Connection) -> Option<Next> {
         if connection.stays_open {
             connection.state = State::Idle;
-            connection.deadline = idle_deadline(&self.clock);
+            connection.idle_since = self.counters.serial();
+            connection.deadline = self.clock.ticks_after(IDLE_TIMEOUT);
             return None;
         }
         connection.stream.finish();
@@ -319,18 +325,11 @@ impl<H: Handler + 'static> Toolbox<H> {
         None
     }
 
-    fn linger(&mut self, connection: &mut Connection) -> Option<Next> {
-        if !connection.is_readable {
-            return Some(Next::Stay);
-        }
-        match connection.stream.receive(&mut self.scratch) {
-            Ok(0) => Some(Next::Close),
-            Ok(_) => Some(Next::Again),
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                connection.is_readable = false;
-                Some(Next::Stay)
-            }
-            Err(_) => Some(Next::Close),
+    /// Drops what the client still sends.
+    fn linger(&mut self, connection: &mut Connection) -> Next {
+        match self.receive(connection) {
+            Ok(_) => Next::Again,
+            Err(next) => next,
         }
     }
 }

@@ -12,6 +12,7 @@
 //! | `handler` | the contract with the program that answers requests |
 //! | `pool` | threads for work that may wait for a disk |
 //! | `poll` | waiting for events |
+//! | `shared` | what threads share, and their messages |
 //! | `clock`, `limits`, `counters` | the time of a turn, limits, statistics |
 //!
 //! # Performance
@@ -38,6 +39,7 @@ mod poll;
 mod pool;
 mod request;
 mod response;
+mod shared;
 mod stream;
 mod worker;
 
@@ -57,7 +59,8 @@ pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served};
 
 use counters::Counters;
 use pool::{Mailbox, Pool};
-use worker::{Common, Message, Worker};
+use shared::{Message, Shared};
+use worker::Worker;
 
 /// Least number of connections of a thread, however few descriptors the process may have.
 const MIN_CONNECTIONS: usize = 8;
@@ -79,7 +82,7 @@ pub struct Settings {
 
 /// A server whose handlers have the type `H`.
 pub struct Server<H> {
-    common: Arc<Common>,
+    shared: Arc<Shared>,
     threads: Vec<Thread<H>>,
 }
 
@@ -106,7 +109,7 @@ impl<H: Handler + 'static> Server<H> {
     pub fn new(settings: Settings) -> io::Result<Server<H>> {
         settings.listener.prepare(&settings.rates)?;
         let count = settings.threads.max(1);
-        let common = Common {
+        let shared = Shared {
             listener: settings.listener,
             tls: settings.tls,
             rates: settings.rates,
@@ -117,12 +120,12 @@ impl<H: Handler + 'static> Server<H> {
         let thread =
             |_| Ok(Thread { counters: Arc::default(), mailbox: Arc::new(Mailbox::new()?) });
         let threads: io::Result<_> = (0..count).map(thread).collect();
-        Ok(Server { common: Arc::new(common), threads: threads? })
+        Ok(Server { shared: Arc::new(shared), threads: threads? })
     }
 
     /// Returns the address of a TCP socket, with the port that the system chose.
     pub fn tcp_address(&self) -> Option<SocketAddr> {
-        match &self.common.listener {
+        match &self.shared.listener {
             Listener::Tcp(listener) => listener.local_addr().ok(),
             Listener::Unix(_) => None,
         }
@@ -130,10 +133,10 @@ impl<H: Handler + 'static> Server<H> {
 
     /// Returns a handle that stops the server.
     pub fn stopper(&self) -> Stopper {
-        let common = Arc::clone(&self.common);
+        let shared = Arc::clone(&self.shared);
         let mailboxes: Vec<_> = self.threads.iter().map(|t| Arc::clone(&t.mailbox)).collect();
         Stopper(Arc::new(move || {
-            common.is_stopping.store(true, Ordering::Relaxed);
+            shared.is_stopping.store(true, Ordering::Relaxed);
             for mailbox in &mailboxes {
                 mailbox.ring();
             }
@@ -156,8 +159,8 @@ impl<H: Handler + 'static> Server<H> {
     /// If a handler panics. The other threads stop first.
     pub fn run(self, handler: impl Fn(usize) -> H + Sync) -> io::Result<()> {
         let stopper = self.stopper();
-        let Server { common, threads } = self;
-        let (handler, common) = (&handler, &common);
+        let Server { shared, threads } = self;
+        let (handler, shared) = (&handler, &shared);
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..)
                 .zip(threads)
@@ -166,7 +169,7 @@ impl<H: Handler + 'static> Server<H> {
                     let work = move || {
                         let _stopped = runtime::on_panic(move || stop.stop());
                         let Thread { counters, mailbox } = thread;
-                        let worker = Worker::new(common, mailbox, counters, handler(index));
+                        let worker = Worker::new(shared, mailbox, counters, handler(index));
                         worker.map(|mut worker| worker.run())
                     };
                     std::thread::Builder::new()

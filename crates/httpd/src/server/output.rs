@@ -126,7 +126,7 @@ impl Output {
                 return Ok(Progress::Done);
             }
             let wanted = if in_memory > 0 { in_memory } else { to_usize(in_file) };
-            let wanted = self.keep_pace(wanted, stream, rates)?;
+            let wanted = self.set_rate(wanted, stream, rates)?;
             let allowed = match self.reserved.allow(wanted, &rates.total) {
                 Allowance::Bytes(allowed) => allowed,
                 Allowance::Wait(time) => return Ok(Progress::Wait(time)),
@@ -182,10 +182,10 @@ impl Output {
 
     /// Sets the rate of the connection: none for the first bytes of the response, then the limit.
     /// Returns how many of the `wanted` bytes this concerns.
-    fn keep_pace(&self, wanted: usize, stream: &mut Stream, rates: &Rates) -> io::Result<usize> {
+    fn set_rate(&self, wanted: usize, stream: &mut Stream, rates: &Rates) -> io::Result<usize> {
         let Some(rate) = rates.connection.filter(|_| rates.after > 0) else { return Ok(wanted) };
         let free = rates.after.saturating_sub(self.sent);
-        stream.pace((free == 0).then_some(rate))?;
+        stream.set_rate((free == 0).then_some(rate))?;
         Ok(if free == 0 { wanted } else { wanted.min(to_usize(free)) })
     }
 

@@ -43,7 +43,7 @@ pub struct Request<'b> {
     /// `Accept`.
     pub accept: Option<&'b [u8]>,
     /// `Sec-Fetch-Site`.
-    pub fetch_site: Option<&'b [u8]>,
+    pub sec_fetch: Option<&'b [u8]>,
     /// `If-Match`.
     pub if_match: Option<&'b [u8]>,
     /// `If-None-Match`.
@@ -71,6 +71,7 @@ pub struct OwnedRequest(Box<[u8]>);
 
 /// The state of the bytes received so far.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 pub(super) enum Parsed<'b> {
     /// The head is not complete.
     Incomplete,
@@ -90,13 +91,20 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
         // Without a line end, the target of the request is too long.
         Ok(_) if !bytes.contains(&b'\n') => return Parsed::Invalid(414),
         Ok(_) | Err(httparse::Error::TooManyHeaders) => return Parsed::Invalid(431),
-        Err(httparse::Error::Version) => return Parsed::Invalid(505),
+        Err(httparse::Error::Version) if has_another_version(bytes) => return Parsed::Invalid(505),
         Err(_) => return Parsed::Invalid(400),
     };
     match read(&parsed, &bytes[..length]) {
         Ok(request) => Parsed::Complete(request, length),
         Err(status) => Parsed::Invalid(status),
     }
+}
+
+/// Returns whether the request line is one of another version of HTTP.
+fn has_another_version(bytes: &[u8]) -> bool {
+    let line = bytes.split(|&byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+    let mut words = line.split(|&byte| byte == b' ').skip(2);
+    words.next().is_some_and(|word| word.starts_with(b"HTTP/")) && words.next().is_none()
 }
 
 fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Request<'b>, u16> {
@@ -116,7 +124,7 @@ fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Reques
         authorization: None,
         cookie: None,
         accept: None,
-        fetch_site: None,
+        sec_fetch: None,
         if_match: None,
         if_none_match: None,
         if_modified_since: None,
@@ -187,7 +195,7 @@ impl<'b> Request<'b> {
             }
             13 if name.eq_ignore_ascii_case("if-none-match") => &mut self.if_none_match,
             13 if name.eq_ignore_ascii_case("authorization") => &mut self.authorization,
-            14 if name.eq_ignore_ascii_case("sec-fetch-site") => &mut self.fetch_site,
+            14 if name.eq_ignore_ascii_case("sec-fetch-site") => &mut self.sec_fetch,
             14 if name.eq_ignore_ascii_case("content-length") => {
                 let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
                 if !is_number || self.has_body {

@@ -17,8 +17,8 @@ const TLS_BUFFER: usize = 64 * 1024;
 pub(super) struct Stream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
-    /// The rate that was set last, if any was.
-    pace: Option<Option<NonZeroU64>>,
+    /// The rate that was set last, or 0 if none was.
+    rate: u64,
 }
 
 impl Stream {
@@ -31,7 +31,7 @@ impl Stream {
             }
             connection.map(Box::new).map_err(io::Error::other)
         });
-        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, pace: None })
+        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, rate: 0 })
     }
 
     /// Returns the socket, which stays open as long as the result exists.
@@ -82,11 +82,11 @@ impl Stream {
     }
 
     /// Limits the rate of the connection in bytes per second, or removes the limit.
-    pub(super) fn pace(&mut self, rate: Option<NonZeroU64>) -> io::Result<()> {
-        if self.pace != Some(rate) {
-            let number = rate.map_or(u64::MAX, NonZeroU64::get);
-            fsops::socket::set_max_pacing_rate(self.socket.as_fd(), number)?;
-            self.pace = Some(rate);
+    pub(super) fn set_rate(&mut self, rate: Option<NonZeroU64>) -> io::Result<()> {
+        let rate = rate.map_or(u64::MAX, NonZeroU64::get);
+        if self.rate != rate {
+            fsops::socket::set_max_pacing_rate(self.socket.as_fd(), rate)?;
+            self.rate = rate;
         }
         Ok(())
     }

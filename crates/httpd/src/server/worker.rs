@@ -3,24 +3,22 @@
 use std::io;
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::EventFlags;
 use rustix::net::SocketFlags;
-use rustls::ServerConfig;
 
 use super::clock::Clock;
 use super::connection::{Connection, Connections, State};
 use super::counters::Counters;
 use super::drive::{Next, Toolbox};
-use super::handler::{Finish, Handler};
-use super::limits::{HEAD_TIMEOUT, IDLE_TIMEOUT, Rates, STALL_TIMEOUT, STOP_TIMEOUT};
-use super::listener::Listener;
-use super::output::Worked;
+use super::handler::Handler;
+use super::limits::{HEAD_TIMEOUT, STALL_TIMEOUT, STOP_TIMEOUT};
 use super::poll::Poll;
-use super::pool::{Mailbox, Pool};
+use super::pool::Mailbox;
 use super::request::MAX_HEAD;
+use super::shared::{Message, Shared};
 use super::stream::Stream;
 
 /// The number of the listening socket in the events.
@@ -35,30 +33,9 @@ const ACCEPTS: usize = 64;
 /// Interval at which timeouts are checked.
 const TICK: Duration = Duration::from_secs(1);
 
-/// What the threads of a server share.
-pub(super) struct Common {
-    pub(super) listener: Listener,
-    pub(super) tls: Option<Arc<ServerConfig>>,
-    pub(super) rates: Rates,
-    /// Maximum number of connections of a thread.
-    pub(super) max_connections: usize,
-    pub(super) pool: Arc<Pool>,
-    pub(super) is_stopping: AtomicBool,
-}
-
-/// A message from another thread.
-pub(super) enum Message<H> {
-    /// The response to a request.
-    Finished(u64, Finish<H>),
-    /// Work for a body was done.
-    Worked(u64, Worked),
-    /// A job panicked.
-    Panicked(u64),
-}
-
 /// A thread of the server.
 pub(super) struct Worker<H> {
-    common: Arc<Common>,
+    shared: Arc<Shared>,
     poll: Poll,
     connections: Connections,
     toolbox: Toolbox<H>,
@@ -74,7 +51,7 @@ pub(super) struct Worker<H> {
 
 impl<H: Handler + 'static> Worker<H> {
     pub(super) fn new(
-        common: &Arc<Common>,
+        shared: &Arc<Shared>,
         mailbox: Arc<Mailbox<Message<H>>>,
         counters: Arc<Counters>,
         handler: H,
@@ -86,11 +63,11 @@ impl<H: Handler + 'static> Worker<H> {
             clock: Clock::new(),
             counters,
             scratch: vec![0; MAX_HEAD].into(),
-            common: Arc::clone(common),
+            shared: Arc::clone(shared),
             mailbox: Arc::clone(&mailbox),
         };
         let mut worker = Worker {
-            common: Arc::clone(common),
+            shared: Arc::clone(shared),
             poll,
             connections: Connections::default(),
             toolbox,
@@ -128,7 +105,7 @@ impl<H: Handler + 'static> Worker<H> {
             }
             self.wake_throttled();
             self.check_timeouts();
-            if self.common.is_stopping.load(Ordering::Relaxed) {
+            if self.shared.is_stopping.load(Ordering::Relaxed) {
                 let now = self.toolbox.clock.now();
                 let end = *stop_at.get_or_insert_with(|| now + STOP_TIMEOUT);
                 self.close_idle();
@@ -155,9 +132,9 @@ impl<H: Handler + 'static> Worker<H> {
         if wanted && !self.is_accepting {
             // One thread wakes up for a connection, not all of them.
             let flags = EventFlags::IN | EventFlags::EXCLUSIVE;
-            self.poll.add(&self.common.listener, LISTENER, flags)?;
+            self.poll.add(&self.shared.listener, LISTENER, flags)?;
         } else if !wanted && self.is_accepting {
-            self.poll.remove(&self.common.listener);
+            self.poll.remove(&self.shared.listener);
         }
         self.is_accepting = wanted;
         Ok(())
@@ -165,14 +142,14 @@ impl<H: Handler + 'static> Worker<H> {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPTS {
-            if self.connections.len() >= self.common.max_connections && !self.drop_an_idle_one() {
+            if self.connections.len() >= self.shared.max_connections && !self.drop_an_idle_one() {
                 // Clients wait in the queue of the kernel until a connection is closed.
                 let _stays = self.accept_if(false);
                 return;
             }
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let Ok(socket) = rustix::net::accept_with(&self.common.listener, flags) else { return };
-            let Ok(stream) = Stream::new(socket, self.common.tls.as_ref()) else { continue };
+            let Ok(socket) = rustix::net::accept_with(&self.shared.listener, flags) else { return };
+            let Ok(stream) = Stream::new(socket, self.shared.tls.as_ref()) else { continue };
             let connection = Connection {
                 stream,
                 input: Vec::new(),
@@ -182,6 +159,7 @@ impl<H: Handler + 'static> Worker<H> {
                 has_ended: false,
                 stays_open: true,
                 is_refused: false,
+                idle_since: self.toolbox.counters.serial(),
                 deadline: self.toolbox.clock.ticks_after(HEAD_TIMEOUT),
                 queued: 0,
             };
@@ -200,7 +178,7 @@ impl<H: Handler + 'static> Worker<H> {
     /// Closes the connection that has been without a request for the longest time.
     fn drop_an_idle_one(&mut self) -> bool {
         let idle = self.connections.iter().filter(|(_, c)| matches!(c.state, State::Idle));
-        let oldest = idle.min_by_key(|(_, c)| c.deadline).map(|(number, _)| number);
+        let oldest = idle.min_by_key(|(_, c)| c.idle_since).map(|(number, _)| number);
         oldest.inspect(|&number| self.close(number)).is_some()
     }
 
@@ -242,7 +220,7 @@ impl<H: Handler + 'static> Worker<H> {
         // A thread that works for the connection still has the socket, so closing it is not enough.
         self.poll.remove(&connection.stream);
         self.toolbox.counters.closed.add(1);
-        if !self.common.is_stopping.load(Ordering::Relaxed) {
+        if !self.shared.is_stopping.load(Ordering::Relaxed) {
             // If it fails, the next closed connection tries again.
             let _later = self.accept_if(true);
         }
@@ -319,9 +297,4 @@ impl Connection {
         (self.queued, self.deadline) = (queued, deadline);
         has_progress
     }
-}
-
-/// The time that a connection without a request stays open, as a deadline.
-pub(super) fn idle_deadline(clock: &Clock) -> u32 {
-    clock.ticks_after(IDLE_TIMEOUT)
 }

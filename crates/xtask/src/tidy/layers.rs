@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 17] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
     ("device", 1),
+    ("httpd", 1),
     ("walk", 2),
     ("content", 2),
     ("catalog", 3),
