@@ -243,6 +243,14 @@ fn only<'b>(slot: &mut Option<&'b [u8]>, value: &'b [u8]) -> Result<(), u16> {
 }
 
 impl OwnedRequest {
+    /// Parses a complete request head. Returns `None` if the server would refuse it.
+    pub fn of(head: &[u8]) -> Option<OwnedRequest> {
+        match parse(head) {
+            Parsed::Complete(request, _) => Some(request.to_owned()),
+            Parsed::Incomplete | Parsed::Invalid(_) => None,
+        }
+    }
+
     /// Returns the request, or `None` if the bytes are none, which cannot happen for a copy.
     pub fn get(&self) -> Option<Request<'_>> {
         match parse(&self.0) {

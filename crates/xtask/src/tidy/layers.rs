@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 17] = [
+const LAYERS: [(&str, u8); 18] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
@@ -22,6 +22,7 @@ const LAYERS: [(&str, u8); 17] = [
     ("space", 4),
     ("mirror", 5),
     ("serve", 5),
+    ("share", 5),
     ("lop", 6),
 ];
 
