@@ -7,6 +7,9 @@
 //! | `cache` | open files, and the contents of small ones |
 //! | `file`, `multipart` | responses with a file or parts of it |
 //! | `path` | paths in requests |
+//! | [`listing`] | the page of a directory |
+//! | [`archive`] | a tar archive of a directory, with a known length |
+//! | [`notices`], `frame` | error pages, statistics, and the frame of all pages |
 //!
 //! # Security
 //!
@@ -14,10 +17,14 @@
 //! the shared directory by [`fsops::Dir::find_beneath`], so no link leads out of it, not even one that is
 //! exchanged at that moment. Only regular files are opened. Nothing is ever written.
 
+pub mod archive;
 mod cache;
 mod file;
+mod frame;
 mod handler;
+pub mod listing;
 mod multipart;
+pub mod notices;
 mod path;
 mod server;
 

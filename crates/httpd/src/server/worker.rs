@@ -142,13 +142,19 @@ impl<H: Handler + 'static> Worker<H> {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPTS {
-            if self.connections.len() >= self.shared.max_connections && !self.drop_an_idle_one() {
+            let is_full = self.connections.len() >= self.shared.max_connections;
+            let idle = if is_full { self.oldest_idle() } else { None };
+            if is_full && idle.is_none() {
                 // Clients wait in the queue of the kernel until a connection is closed.
                 let _stays = self.accept_if(false);
                 return;
             }
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             let Ok(socket) = rustix::net::accept_with(&self.shared.listener, flags) else { return };
+            // Only a connection that is really there takes the place of another one.
+            if let Some(idle) = idle {
+                self.close(idle);
+            }
             let Ok(stream) = Stream::new(socket, self.shared.tls.as_ref()) else { continue };
             let connection = Connection {
                 stream,
@@ -175,11 +181,10 @@ impl<H: Handler + 'static> Worker<H> {
         }
     }
 
-    /// Closes the connection that has been without a request for the longest time.
-    fn drop_an_idle_one(&mut self) -> bool {
+    /// Returns the connection that has been without a request for the longest time.
+    fn oldest_idle(&mut self) -> Option<u64> {
         let idle = self.connections.iter().filter(|(_, c)| matches!(c.state, State::Idle));
-        let oldest = idle.min_by_key(|(_, c)| c.idle_since).map(|(number, _)| number);
-        oldest.inspect(|&number| self.close(number)).is_some()
+        idle.min_by_key(|(_, c)| c.idle_since).map(|(number, _)| number)
     }
 
     fn event(&mut self, number: u64, flags: EventFlags) {
