@@ -103,5 +103,6 @@ impl Row {
 /// Returns the address of an entry, relative to its directory.
 pub(crate) fn href(name: &[u8], is_dir: bool) -> String {
     let slash = if is_dir { "/" } else { "" };
+    // The dot keeps a colon in the name from being the end of a scheme.
     format!("./{}{slash}", percent::encode_segment(name))
 }
