@@ -23,7 +23,7 @@ pub struct Conditions<'r> {
     pub range: Option<&'r [u8]>,
 }
 
-/// What the server knows about the current version.
+/// The facts about the current version that conditions are compared with.
 #[derive(Clone, Debug)]
 pub struct Validators {
     /// Its entity tag.

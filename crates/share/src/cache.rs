@@ -39,7 +39,7 @@ pub(crate) struct Bounds {
     pub(crate) bytes: usize,
 }
 
-/// What the caches of all threads did.
+/// Counters of the caches of all threads.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Requests answered without a system call on the file.

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use fsops::{Found, LONGEST_TICK, Stat};
-use httpd::conditions::{Conditions, Outcome, Validators, http_date};
+use httpd::conditions::{Outcome, Validators, http_date};
 use httpd::entity_tag::EntityTag;
 use httpd::media_type;
-use httpd::server::{Body, Bytes, FileRange, Head, Request, Response, Served};
+use httpd::server::{Body, Bytes, FileRange, Head, Request, Response, Served, read_exactly};
 
 use crate::multipart::Multipart;
 
@@ -85,13 +85,10 @@ impl SharedFile {
         how: impl FnOnce(&mut [u8]) -> io::Result<Option<usize>>,
     ) -> io::Result<Option<Bytes>> {
         let length = usize::try_from(self.served.stat.size).map_err(io::Error::other)?;
-        let mut bytes: Bytes = std::iter::repeat_n(0, length).collect();
-        let buffer = Arc::get_mut(&mut bytes).ok_or(io::ErrorKind::Other)?;
-        let Some(filled) = how(buffer)? else { return Ok(None) };
+        let bytes = read_exactly(length, how)?;
         // The bytes are those of this version only if it is still the current one.
-        let is_same = self.served.file.stat()?.same_version(&self.served.stat);
-        if filled == length && is_same {
-            Ok(Some(bytes))
+        if self.served.file.stat()?.same_version(&self.served.stat) {
+            Ok(bytes)
         } else {
             Err(io::ErrorKind::InvalidData.into())
         }
@@ -99,14 +96,7 @@ impl SharedFile {
 
     /// Returns the response to a request. `content` is the whole content, if it is in memory.
     pub(crate) fn respond(&self, request: &Request<'_>, content: Option<&Bytes>) -> Response {
-        let conditions = Conditions {
-            if_match: request.if_match,
-            if_none_match: request.if_none_match,
-            if_modified_since: request.if_modified_since,
-            if_unmodified_since: request.if_unmodified_since,
-            if_range: request.if_range,
-            range: request.range,
-        };
+        let conditions = &request.conditions;
         if conditions.are_none() {
             return self.whole(content);
         }

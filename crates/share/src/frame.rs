@@ -11,7 +11,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use httpd::server::{Head, Response};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use runtime::shown::{Shown, is_plain_name, shown_name};
+use runtime::shown::{shown_name, write_html};
 use sha2::{Digest, Sha256};
 
 const STYLE: &str = include_str!("frame/style.css");
@@ -56,27 +56,14 @@ pub(crate) fn common(head: Head) -> Head {
 
 /// Returns a file name for display. Characters and bytes that nobody would see are shown as escapes.
 pub(crate) fn name(bytes: &[u8]) -> Markup {
-    let plain = std::str::from_utf8(bytes).ok().filter(|_| is_plain_name(bytes));
-    if let Some(plain) = plain {
-        return html! { bdi { (plain) } };
-    }
-    let shown = shown_name(bytes);
-    html! {
-        bdi {
-            @for run in shown.chunk_by(|a, b| a.is_escape() == b.is_escape()) {
-                @if run[0].is_escape() { span.esc { (text(run)) } } @else { (text(run)) }
-            }
-        }
-    }
+    let mut out = String::with_capacity(bytes.len());
+    write_html(&mut out, shown_name(bytes));
+    html! { bdi { (PreEscaped(out)) } }
 }
 
 /// Returns the same text as [`name`], for titles.
 pub(crate) fn plain_name(bytes: &[u8]) -> String {
-    text(&shown_name(bytes))
-}
-
-fn text(shown: &[Shown]) -> String {
-    shown.iter().map(ToString::to_string).collect()
+    shown_name(bytes).iter().map(ToString::to_string).collect()
 }
 
 #[cfg(test)]
@@ -86,7 +73,7 @@ mod tests {
     #[test]
     fn a_hostile_name_cannot_leave_its_element() {
         let shown = name(b"<script>alert(\"1\")</script>&'\n").into_string();
-        let expected = "<bdi>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;'\
+        let expected = "<bdi>&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;\
                         <span class=\"esc\">\\n</span></bdi>";
         assert_eq!(shown, expected);
         assert_eq!(name(b"</bdi>").into_string(), "<bdi>&lt;/bdi&gt;</bdi>");

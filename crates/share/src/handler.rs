@@ -12,7 +12,7 @@ use crate::cache::{Bounds, Cache, Counters};
 use crate::file::SharedFile;
 use crate::path::Path;
 
-/// What the handlers of all threads share.
+/// State that the handlers of all threads use.
 pub(crate) struct Shared {
     /// The directory that is shared.
     pub(crate) root: Dir,
@@ -35,7 +35,7 @@ pub(crate) enum Known {
     Missing,
 }
 
-/// What a search found.
+/// The result of a search.
 enum Searched {
     File(Arc<SharedFile>),
     /// A file or a link out of the directory does not exist for clients, and directories are not listed.

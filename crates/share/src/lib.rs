@@ -28,4 +28,4 @@ pub mod notices;
 mod path;
 mod server;
 
-pub use server::{Options, Share, Statistician, Statistics};
+pub use server::{Options, Share, Statistics, StatisticsReader};

@@ -43,7 +43,7 @@ pub struct Row {
     pub why: Option<Box<str>>,
 }
 
-/// What a directory contains, without the contents of its folders.
+/// Totals of the entries of a directory. The contents of its folders do not count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Totals {
     /// Number of directories.

@@ -36,7 +36,7 @@ pub struct Share {
     shared: Arc<Shared>,
 }
 
-/// What a server has done so far.
+/// Counters of a server since it started.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Statistics {
     /// Connections, requests and bytes.
@@ -55,7 +55,7 @@ pub struct Statistics {
 
 /// Reads the statistics of a server.
 #[derive(Clone)]
-pub struct Statistician {
+pub struct StatisticsReader {
     monitor: Monitor,
     counters: Arc<Counters>,
 }
@@ -100,9 +100,9 @@ impl Share {
     }
 
     /// Returns a handle that reads the statistics.
-    pub fn statistician(&self) -> Statistician {
+    pub fn statistics_reader(&self) -> StatisticsReader {
         let counters = Arc::clone(&self.shared.counters);
-        Statistician { monitor: self.server.monitor(), counters }
+        StatisticsReader { monitor: self.server.monitor(), counters }
     }
 
     /// Serves until the server is stopped.
@@ -116,8 +116,8 @@ impl Share {
     }
 }
 
-impl Statistician {
-    /// Returns what the server has done so far.
+impl StatisticsReader {
+    /// Returns the counters.
     pub fn read(&self) -> Statistics {
         let counters = &self.counters;
         Statistics {

@@ -29,7 +29,7 @@ pub(super) struct Connection {
     pub(super) queued: u64,
 }
 
-/// What a connection waits for.
+/// The event that a connection waits for.
 pub(super) enum State {
     /// A request, of which no byte is there.
     Idle,
@@ -45,7 +45,7 @@ pub(super) enum State {
     Lingering,
 }
 
-/// What happens when another thread has done its work.
+/// The next step of a connection whose work another thread is doing.
 pub(super) enum Working {
     /// The response begins. The flags say whether only its head is sent, and how the head ends.
     Response { is_head: bool, is_1_1: bool },

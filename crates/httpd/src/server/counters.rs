@@ -1,4 +1,4 @@
-//! What a server has done since it started.
+//! Counters of connections, requests and bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -37,7 +37,7 @@ impl Counter {
     }
 }
 
-/// What all threads of a server have done.
+/// The sums of the counters of all threads since the server started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
     /// Connections accepted.

@@ -16,7 +16,7 @@ use super::request::{self, MAX_HEAD, Method, Parsed, Request};
 use super::response::{Head, Response};
 use super::shared::{Message, Shared};
 
-/// What the connections of a thread use one after the other.
+/// The handler, the clock and the buffers of a thread. Its connections use them in turns.
 pub(super) struct Toolbox<H> {
     pub(super) handler: H,
     pub(super) clock: Clock,
@@ -27,7 +27,7 @@ pub(super) struct Toolbox<H> {
     pub(super) mailbox: Arc<Mailbox<Message<H>>>,
 }
 
-/// What becomes of a connection.
+/// The next step of a connection.
 pub(super) enum Next {
     /// It waits for an event or a message.
     Stay,
@@ -176,7 +176,7 @@ impl<H: Handler + 'static> Toolbox<H> {
         }
     }
 
-    /// Ends the connection with a response. What the client still sends is dropped.
+    /// Ends the connection with a response. Further bytes from the client are dropped.
     fn refuse(
         &mut self,
         connection: &mut Connection,

@@ -25,8 +25,8 @@ pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 /// Bytes that a connection may send before others have their turn.
 pub(super) const TURN: usize = 4 << 20;
 
-/// Maximum number of bytes that are sent by one system call. Longer calls keep other connections
-/// waiting; shorter ones cost more processor time.
+/// Maximum number of bytes that one system call sends. With longer calls, other connections wait longer;
+/// with shorter calls, each byte costs more processor time.
 pub(super) const CALL: usize = 1 << 20;
 
 /// Bytes that a connection reserves at a time if all connections together have a limit.
@@ -47,7 +47,7 @@ pub struct Rates {
     pub total: Throttle,
 }
 
-/// What a response may send now.
+/// The bytes that a response may send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowance {
     /// This many bytes.

@@ -12,7 +12,7 @@
 //! | `handler` | the contract with the program that answers requests |
 //! | `pool` | threads for work that may wait for a disk |
 //! | `poll` | waiting for events |
-//! | `shared` | what threads share, and their messages |
+//! | `shared` | state of all threads, and their messages |
 //! | `clock`, `limits`, `counters` | the time of a turn, limits, statistics |
 //!
 //! # Performance
@@ -55,7 +55,7 @@ pub use handler::{Finish, Handler, Job, Reply};
 pub use limits::Rates;
 pub use listener::{Address, Listener};
 pub use request::{Method, OwnedRequest, Request};
-pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served};
+pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served, read_exactly};
 
 use counters::Counters;
 use pool::{Mailbox, Pool};
@@ -201,7 +201,7 @@ impl Stopper {
 }
 
 impl Monitor {
-    /// Returns what the server has done so far.
+    /// Returns the counters.
     pub fn activity(&self) -> Activity {
         Activity::of(&self.0)
     }

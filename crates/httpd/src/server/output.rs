@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::clock::Tail;
 use super::limits::{Allowance, CALL, Rates, Reserved, TURN};
-use super::response::{Body, Bytes, FileRange, Part, Parts, Response};
+use super::response::{Body, Bytes, FileRange, Part, Parts, Response, read_exactly};
 use super::stream::Stream;
 
 /// Bytes of a file that are read at a time if they have to be encrypted.
@@ -180,8 +180,8 @@ impl Output {
         Ok(())
     }
 
-    /// Sets the rate of the connection: none for the first bytes of the response, then the limit.
-    /// Returns how many of the `wanted` bytes this concerns.
+    /// Sets the rate of the connection. The first bytes of a response have no limit. Returns how many of
+    /// the `wanted` bytes can be sent at this rate.
     fn set_rate(&self, wanted: usize, stream: &mut Stream, rates: &Rates) -> io::Result<usize> {
         let Some(rate) = rates.connection.filter(|_| rates.after > 0) else { return Ok(wanted) };
         let free = rates.after.saturating_sub(self.sent);
@@ -275,20 +275,14 @@ fn send(range: &FileRange, socket: &Arc<OwnedFd>, length: usize) -> io::Result<u
     }
 }
 
-/// Reads `length` bytes of a file with `how`. Returns `None` if `how` does.
+/// Reads `length` bytes of a file. `read` fills a buffer from an offset.
 fn read(
     range: &FileRange,
     length: usize,
-    how: impl FnOnce(&mut [u8], u64) -> io::Result<Option<usize>>,
+    read: impl FnOnce(&mut [u8], u64) -> io::Result<Option<usize>>,
 ) -> io::Result<Option<Bytes>> {
     range.served.check()?;
-    let mut bytes: Bytes = std::iter::repeat_n(0, length).collect();
-    let buffer = Arc::get_mut(&mut bytes).ok_or(io::ErrorKind::Other)?;
-    match how(buffer, range.at)? {
-        None => Ok(None),
-        Some(filled) if filled == length => Ok(Some(bytes)),
-        Some(_) => Err(io::ErrorKind::UnexpectedEof.into()),
-    }
+    read_exactly(length, |buffer| read(buffer, range.at))
 }
 
 fn to_usize(bytes: u64) -> usize {

@@ -3,9 +3,9 @@
 //! Going to sleep and being woken by another processor costs more processor time than answering a
 //! request from memory: about 45 against 9 microseconds on the virtual machine of our measurements
 //! (docs/design/sharing.md). A client on a fast network sends its next request within that time. The
-//! thread therefore asks the kernel again for a while, as long as this pays: after a search in vain,
-//! it does not search before the next sleeps, twice as many after each further one. An idle server
-//! and one with distant clients sleep at once.
+//! thread therefore asks the kernel again for a while before it sleeps. After a search in vain, it skips
+//! the search once; after each further one, it skips twice as many, up to 255. An idle server and a server
+//! with distant clients therefore sleep at once.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

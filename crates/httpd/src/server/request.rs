@@ -6,6 +6,8 @@
 
 use httparse::Status;
 
+use crate::conditions::Conditions;
+
 /// Maximum size of a request head in bytes.
 pub(super) const MAX_HEAD: usize = 32 * 1024;
 
@@ -17,7 +19,7 @@ const MAX_FIELDS: usize = 100;
 pub enum Method {
     /// Asks for a resource.
     Get,
-    /// Asks for the head of the response to `Get`.
+    /// Asks for the head that the response to `Get` would have.
     Head,
     /// Any other method. The server refuses it itself.
     Other,
@@ -44,18 +46,8 @@ pub struct Request<'b> {
     pub accept: Option<&'b [u8]>,
     /// `Sec-Fetch-Site`.
     pub sec_fetch: Option<&'b [u8]>,
-    /// `If-Match`.
-    pub if_match: Option<&'b [u8]>,
-    /// `If-None-Match`.
-    pub if_none_match: Option<&'b [u8]>,
-    /// `If-Modified-Since`.
-    pub if_modified_since: Option<&'b [u8]>,
-    /// `If-Unmodified-Since`.
-    pub if_unmodified_since: Option<&'b [u8]>,
-    /// `If-Range`.
-    pub if_range: Option<&'b [u8]>,
-    /// `Range`.
-    pub range: Option<&'b [u8]>,
+    /// The conditions of the request.
+    pub conditions: Conditions<'b>,
     /// True if the client speaks HTTP/1.1, not 1.0.
     pub(super) is_1_1: bool,
     /// True if the client allows further requests on the connection.
@@ -125,12 +117,7 @@ fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Reques
         cookie: None,
         accept: None,
         sec_fetch: None,
-        if_match: None,
-        if_none_match: None,
-        if_modified_since: None,
-        if_unmodified_since: None,
-        if_range: None,
-        range: None,
+        conditions: Conditions::default(),
         is_1_1,
         keep_alive: is_1_1,
         has_body: false,
@@ -182,53 +169,59 @@ impl<'b> Request<'b> {
     /// Notes a field. Fails with a status if the field makes the request ambiguous.
     fn take(&mut self, name: &str, value: &'b [u8]) -> Result<(), u16> {
         // The length decides first, because most fields of a browser are of no interest.
-        let slot = match name.len() {
-            4 if name.eq_ignore_ascii_case("host") => return only(&mut self.host, value),
-            5 if name.eq_ignore_ascii_case("range") => &mut self.range,
-            6 if name.eq_ignore_ascii_case("cookie") => &mut self.cookie,
-            6 if name.eq_ignore_ascii_case("accept") => &mut self.accept,
-            8 if name.eq_ignore_ascii_case("if-match") => &mut self.if_match,
-            8 if name.eq_ignore_ascii_case("if-range") => &mut self.if_range,
-            10 if name.eq_ignore_ascii_case("connection") => {
-                self.take_connection(value);
-                return Ok(());
-            }
-            13 if name.eq_ignore_ascii_case("if-none-match") => &mut self.if_none_match,
-            13 if name.eq_ignore_ascii_case("authorization") => &mut self.authorization,
-            14 if name.eq_ignore_ascii_case("sec-fetch-site") => &mut self.sec_fetch,
-            14 if name.eq_ignore_ascii_case("content-length") => {
-                let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-                if !is_number || self.has_body {
-                    return Err(400);
-                }
-                self.has_body = value.iter().any(|&digit| digit != b'0');
-                return Ok(());
-            }
-            17 if name.eq_ignore_ascii_case("transfer-encoding") => {
-                if self.has_body {
-                    return Err(400);
-                }
-                self.has_body = true;
-                return Ok(());
-            }
-            17 if name.eq_ignore_ascii_case("if-modified-since") => &mut self.if_modified_since,
-            19 if name.eq_ignore_ascii_case("if-unmodified-since") => &mut self.if_unmodified_since,
-            _ => return Ok(()),
-        };
-        // Of a field that must not be repeated, the first one counts. A conditional request whose
-        // condition is repeated is refused, because the client would rely on both.
-        if slot.is_some() { Err(400) } else { only(slot, value) }
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let conditions = &mut self.conditions;
+        match name.len() {
+            6 if is("cookie") => first(&mut self.cookie, value),
+            6 if is("accept") => first(&mut self.accept, value),
+            8 if is("if-match") => first(&mut conditions.if_match, value),
+            10 if is("connection") => self.take_connection(value),
+            13 if is("if-none-match") => first(&mut conditions.if_none_match, value),
+            _ => return self.take_single(name, value),
+        }
+        Ok(())
+    }
+
+    /// Notes a field that a request may have only once.
+    fn take_single(&mut self, name: &str, value: &'b [u8]) -> Result<(), u16> {
+        let is = |known: &str| name.eq_ignore_ascii_case(known);
+        let conditions = &mut self.conditions;
+        match name.len() {
+            4 if is("host") => only(&mut self.host, value),
+            5 if is("range") => only(&mut conditions.range, value),
+            8 if is("if-range") => only(&mut conditions.if_range, value),
+            13 if is("authorization") => only(&mut self.authorization, value),
+            14 if is("sec-fetch-site") => only(&mut self.sec_fetch, value),
+            14 if is("content-length") => self.take_length(value),
+            17 if is("if-modified-since") => only(&mut conditions.if_modified_since, value),
+            17 if is("transfer-encoding") => self.take_body(),
+            19 if is("if-unmodified-since") => only(&mut conditions.if_unmodified_since, value),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_length(&mut self, value: &[u8]) -> Result<(), u16> {
+        let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+        let is_zero = value.iter().all(|&digit| digit == b'0');
+        match (is_number, is_zero) {
+            (false, _) => Err(400),
+            (true, false) => self.take_body(),
+            (true, true) if self.has_body => Err(400),
+            (true, true) => Ok(()),
+        }
+    }
+
+    /// Notes that a body follows. Two fields that announce one contradict each other.
+    fn take_body(&mut self) -> Result<(), u16> {
+        if std::mem::replace(&mut self.has_body, true) { Err(400) } else { Ok(()) }
     }
 
     fn take_connection(&mut self, value: &[u8]) {
-        for option in value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii) {
-            if option.eq_ignore_ascii_case(b"close") {
-                self.keep_alive = false;
-                return;
-            }
-            if option.eq_ignore_ascii_case(b"keep-alive") {
-                self.keep_alive = true;
-            }
+        let options = || value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+        if options().any(|option| option.eq_ignore_ascii_case(b"close")) {
+            self.keep_alive = false;
+        } else if options().any(|option| option.eq_ignore_ascii_case(b"keep-alive")) {
+            self.keep_alive = true;
         }
     }
 
@@ -238,25 +231,33 @@ impl<'b> Request<'b> {
     }
 }
 
+/// Notes a field that a request may have only once.
 fn only<'b>(slot: &mut Option<&'b [u8]>, value: &'b [u8]) -> Result<(), u16> {
     if slot.replace(value).is_some() { Err(400) } else { Ok(()) }
+}
+
+/// Notes a list, which may continue in further fields of this name. The server reads the first field. The
+/// rest of a list of tags could only spare a response, or fail one less.
+fn first<'b>(slot: &mut Option<&'b [u8]>, value: &'b [u8]) {
+    slot.get_or_insert(value);
+}
+
+fn complete(head: &[u8]) -> Option<Request<'_>> {
+    match parse(head) {
+        Parsed::Complete(request, _) => Some(request),
+        Parsed::Incomplete | Parsed::Invalid(_) => None,
+    }
 }
 
 impl OwnedRequest {
     /// Parses a complete request head. Returns `None` if the server would refuse it.
     pub fn of(head: &[u8]) -> Option<OwnedRequest> {
-        match parse(head) {
-            Parsed::Complete(request, _) => Some(request.to_owned()),
-            Parsed::Incomplete | Parsed::Invalid(_) => None,
-        }
+        complete(head).map(|request| request.to_owned())
     }
 
-    /// Returns the request, or `None` if the bytes are none, which cannot happen for a copy.
+    /// Returns the request. The result is never `None`, because the bytes were parsed before.
     pub fn get(&self) -> Option<Request<'_>> {
-        match parse(&self.0) {
-            Parsed::Complete(request, _) => Some(request),
-            Parsed::Incomplete | Parsed::Invalid(_) => None,
-        }
+        complete(&self.0)
     }
 }
 

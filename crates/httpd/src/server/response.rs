@@ -100,6 +100,26 @@ impl fmt::Debug for Body {
     }
 }
 
+/// Returns `length` bytes that `read` reads into a buffer, or `None` if `read` returns `None`. `read` returns
+/// the number of bytes that it has read.
+///
+/// # Errors
+///
+/// Fails if `read` fails, and with [`io::ErrorKind::UnexpectedEof`] if it reads fewer bytes.
+pub fn read_exactly(
+    length: usize,
+    read: impl FnOnce(&mut [u8]) -> io::Result<Option<usize>>,
+) -> io::Result<Option<Bytes>> {
+    let mut bytes: Bytes = std::iter::repeat_n(0, length).collect();
+    // The bytes have no other owner yet.
+    let buffer = Arc::get_mut(&mut bytes).ok_or(io::ErrorKind::Other)?;
+    match read(buffer)? {
+        None => Ok(None),
+        Some(filled) if filled == length => Ok(Some(bytes)),
+        Some(_) => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
 /// A head under construction.
 #[derive(Debug)]
 pub struct Head(String);

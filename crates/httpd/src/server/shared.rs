@@ -1,4 +1,4 @@
-//! What the threads of a server share, and the messages between them.
+//! State that all threads of a server use, and the messages between threads.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,7 +11,7 @@ use super::listener::Listener;
 use super::output::Worked;
 use super::pool::Pool;
 
-/// What the threads of a server share.
+/// State that all threads of a server use.
 pub(super) struct Shared {
     pub(super) listener: Listener,
     pub(super) tls: Option<Arc<ServerConfig>>,

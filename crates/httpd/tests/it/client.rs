@@ -72,7 +72,7 @@ impl Client {
         }
     }
 
-    /// Returns what the server sends until it ends the connection.
+    /// Returns all bytes until the server ends the connection.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
         while self.receive() {}
         std::mem::take(&mut self.held)

@@ -27,7 +27,7 @@ pub(super) struct Body {
     sent: Option<Arc<Served>>,
 }
 
-/// What a byte of the archive belongs to.
+/// The section of the archive that contains a byte.
 enum Section {
     /// The header of an entry, which starts at this offset.
     Header(Index, u64),

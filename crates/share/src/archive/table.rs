@@ -47,7 +47,7 @@ pub(super) struct Entry {
     pub(super) kind: Type,
 }
 
-/// What [`Table::push`] adds.
+/// An entry for [`Table::push`].
 #[derive(Debug)]
 pub(super) struct New<'a> {
     pub(super) start: u64,

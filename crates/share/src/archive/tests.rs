@@ -247,7 +247,7 @@ fn a_body_can_begin_and_end_at_every_offset() {
     let archive = plan_of(tree.path());
     let bytes = whole(&archive);
     let length = archive.length();
-    // Inside of the large file, every offset is like its neighbour.
+    // Inside the large file, one offset is as good as any other.
     let cuts = (0..=length).filter(|cut| !(4_000..length - 8_000).contains(cut) || cut % 997 == 0);
     for cut in cuts {
         let (first, second) = (read(&archive, 0, cut), read(&archive, cut, length));
@@ -286,7 +286,7 @@ fn a_file_that_changes_after_the_plan_ends_the_body() {
         assert_eq!(fs::metadata(&path).expect("metadata").mtime_nsec(), before.mtime_nsec());
         let error = read(&archive, 0, archive.length()).expect_err("changed");
         assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{name}");
-        // What lies before it is still sent.
+        // The bytes before it are still sent.
         assert!(read(&archive, 0, 1536).is_ok());
     }
 }

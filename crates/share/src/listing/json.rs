@@ -1,16 +1,12 @@
 //! The listing as JSON, with the keys and escapes of lop's other documents.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use fsops::Kind;
 use httpd::server::{Head, Response};
-use runtime::shown::is_confusing;
 use serde::Serialize;
-use serde_json::Serializer;
-use serde_json::ser::Formatter;
 
 use super::{FolderSizes, List, Row, View};
 use crate::frame::common;
@@ -75,7 +71,7 @@ fn entry<'a>(row: &'a Row, sizes: FolderSizes<'_>) -> Entry<'a> {
     Entry {
         name,
         name_base64: is_lossy.then(|| BASE64_STANDARD.encode(&row.name)),
-        kind: kind(row.kind),
+        kind: row.kind.word(),
         is_link: row.is_link,
         size: (row.kind == Kind::File).then_some(row.size),
         files: folder.map(|folder| folder.files),
@@ -85,19 +81,6 @@ fn entry<'a>(row: &'a Row, sizes: FolderSizes<'_>) -> Entry<'a> {
     }
 }
 
-/// Returns the name of a kind in JSON.
-fn kind(kind: Kind) -> Option<&'static str> {
-    Some(match kind {
-        Kind::File => "file",
-        Kind::Dir => "directory",
-        Kind::Symlink => "symlink",
-        Kind::Fifo => "fifo",
-        Kind::Socket => "socket",
-        Kind::Device => "device",
-        Kind::Unknown => return None,
-    })
-}
-
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(value: &bool) -> bool {
     !value
@@ -105,25 +88,5 @@ fn is_false(value: &bool) -> bool {
 
 fn write(out: &mut Vec<u8>, value: &impl Serialize) {
     // Writing to a vector cannot fail, and all keys are strings.
-    let _always = value.serialize(&mut Serializer::with_formatter(out, Plain));
-}
-
-/// Escapes the characters that could disturb a terminal. JSON requires escapes only for some of them.
-struct Plain;
-
-impl Formatter for Plain {
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, letter)) = rest.char_indices().find(|(_, c)| is_confusing(*c)) {
-            out.write_all(&rest.as_bytes()[..at])?;
-            // All of these characters are in the Basic Multilingual Plane.
-            write!(out, "\\u{:04x}", u32::from(letter))?;
-            rest = &rest[at + letter.len_utf8()..];
-        }
-        out.write_all(rest.as_bytes())
-    }
+    let _always = runtime::json::write(out, value);
 }

@@ -6,7 +6,7 @@ use fsops::Kind;
 
 use super::{FolderSizes, List, Row};
 
-/// What a request for a directory asks for.
+/// The options of a request for a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct View {
     /// The format of the response.

@@ -18,7 +18,7 @@ fn a_request_of_a_browser_is_read() {
     assert_eq!(length, head.len() - 4);
     assert_eq!((request.method, request.path), (Method::Get, &b"/a%20b"[..]));
     assert_eq!((request.query, request.host), (Some(&b"x=1"[..]), Some(&b"nas:80"[..])));
-    assert_eq!(request.range, Some(&b"bytes=0-1"[..]));
+    assert_eq!(request.conditions.range, Some(&b"bytes=0-1"[..]));
     assert!(request.keep_alive && !request.has_body);
     let owned = request.to_owned();
     assert_eq!(owned.get().map(|r| r.path.to_vec()), Some(b"/a%20b".to_vec()));
@@ -74,7 +74,12 @@ fn ambiguous_and_malformed_requests_are_refused() {
         ("Host: a\r\nRange: bytes=0-1\r\nRange: bytes=2-3\r\n", 400),
         ("Host: a\r\nNo colon\r\n", 400),
         ("Host: a\r\nNul: \0\r\n", 400),
+        ("Host: a\r\nContent-Length: 0\r\nContent-Length: 5\r\nContent-Length: 5\r\n", 400),
+        ("Host: a\r\nContent-Length: 5\r\nContent-Length: 0\r\n", 400),
+        ("Host: a\r\nAuthorization: x\r\nAuthorization: y\r\n", 400),
         ("Host: a\r\nContent-Length: 0\r\n", 200),
+        ("Host: a\r\nAccept: text/html\r\nAccept: text/plain\r\n", 200),
+        ("Host: a\r\nIf-None-Match: \"1\"\r\nIf-None-Match: \"2\"\r\n", 200),
     ] {
         let head = format!("GET / HTTP/1.1\r\n{fields}\r\n");
         assert_eq!(status(head.as_bytes()), expected, "{fields:?}");
