@@ -87,7 +87,7 @@ fn a_page_shows_hostile_names_safely() {
 <tr><td class="d"><a href="./in/"><bdi>in</bdi></a><small>link</small></td><td></td><td><time datetime="1970-01-02T00:00:00Z">1970-01-02 00:00</time></td></tr>
 <tr><td class="d"><a href="./sub%20dir/"><bdi>sub dir</bdi></a></td><td title="1 file">2.0 KiB</td><td><time datetime="1970-01-02T00:00:00Z">1970-01-02 00:00</time></td></tr>
 <tr><td><a href="./%20"><bdi><span class="esc">\x20</span></bdi></a></td><td>1 B</td><td><time datetime="1970-01-01T00:00:00Z">1970-01-01 00:00</time></td></tr>
-<tr><td><a href="./%3Cb%3E%26%22%27"><bdi>&lt;b&gt;&amp;&quot;'</bdi></a></td><td>5 B</td><td><time datetime="2026-06-22T06:00:00Z">2026-06-22 06:00</time></td></tr>
+<tr><td><a href="./%3Cb%3E%26%22%27"><bdi>&lt;b&gt;&amp;&quot;&#39;</bdi></a></td><td>5 B</td><td><time datetime="2026-06-22T06:00:00Z">2026-06-22 06:00</time></td></tr>
 <tr><td><a href="./a%E2%80%AEgpj.exe"><bdi>a<span class="esc">\u{202e}</span>gpj.exe</bdi></a></td><td>1 B</td><td><time datetime="1969-12-31T23:59:59Z">1969-12-31 23:59</time></td></tr>
 <tr><td><a href="./bytes%20%FF"><bdi>bytes <span class="esc">\xff</span></bdi></a></td><td>0 B</td><td><time datetime="1970-01-01T00:00:00Z">1970-01-01 00:00</time></td></tr>
 <tr><td><a href="./javascript%3Aalert%281%29"><bdi>javascript:alert(1)</bdi></a></td><td>1 B</td><td><time datetime="1970-01-01T00:00:00Z">1970-01-01 00:00</time></td></tr>
