@@ -50,10 +50,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustls::ServerConfig;
 
-pub use counters::Activity;
+pub use counters::{Activity, Counter};
 pub use handler::{Finish, Handler, Job, Reply};
 pub use limits::Rates;
-pub use listener::{Address, Listener};
+pub use listener::{Address, Listener, UnixSocket};
 pub use request::{Method, OwnedRequest, Request};
 pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served, read_exactly};
 
