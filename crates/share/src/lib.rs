@@ -40,6 +40,7 @@ mod shared;
 mod statistics;
 
 pub use error::Error;
+pub use httpd::server::{Address, Rates};
 pub use server::{Options, Share, Stopper};
 pub use shared::Warn;
 pub use statistics::{Statistics, StatisticsReader};
