@@ -40,10 +40,7 @@ pub(crate) fn run(args: &ShareArgs, settings: &Settings) -> Result<Exit, Command
 }
 
 fn options(args: &ShareArgs, settings: &Settings) -> Result<Options, CommandError> {
-    let certificate = match args.tls {
-        true => Some(certificate(settings)?),
-        false => None,
-    };
+    let certificate = if args.tls { Some(certificate(settings)?) } else { None };
     // Without a place for it, there is no catalog.
     let catalog = settings.catalog().ok();
     let mut own = catalog.as_deref().map(Catalog::own_paths).unwrap_or_default();
