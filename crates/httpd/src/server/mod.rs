@@ -14,6 +14,7 @@
 //! | `poll` | waiting for events |
 //! | `shared` | state of all threads, and their messages |
 //! | `clock`, `limits`, `counters` | the time of a turn, limits, statistics |
+//! | `testing` | a connection for fuzzers (feature `testing`) |
 //!
 //! # Performance
 //!
@@ -41,6 +42,8 @@ mod request;
 mod response;
 mod shared;
 mod stream;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod worker;
 
 use std::io;

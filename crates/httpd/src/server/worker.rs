@@ -12,12 +12,11 @@ use rustix::net::SocketFlags;
 use super::clock::Clock;
 use super::connection::{Connection, Connections, State};
 use super::counters::Counters;
-use super::drive::{Next, Toolbox};
+use super::drive::{Next, Toolbox, scratch};
 use super::handler::Handler;
 use super::limits::{HEAD_TIMEOUT, STALL_TIMEOUT, STOP_TIMEOUT};
 use super::poll::Poll;
 use super::pool::Mailbox;
-use super::request::MAX_HEAD;
 use super::shared::{Message, Shared};
 use super::stream::Stream;
 
@@ -62,7 +61,7 @@ impl<H: Handler + 'static> Worker<H> {
             handler,
             clock: Clock::new(),
             counters,
-            scratch: vec![0; MAX_HEAD].into(),
+            scratch: scratch(),
             shared: Arc::clone(shared),
             mailbox: Arc::clone(&mailbox),
         };
@@ -101,7 +100,10 @@ impl<H: Handler + 'static> Worker<H> {
                 }
             }
             for number in std::mem::take(&mut self.ready) {
-                self.drive(number);
+                if let Some(connection) = self.connections.get(number) {
+                    connection.is_ready = false;
+                    self.drive(number);
+                }
             }
             self.wake_throttled();
             self.check_timeouts();
@@ -156,19 +158,8 @@ impl<H: Handler + 'static> Worker<H> {
                 self.close(idle);
             }
             let Ok(stream) = Stream::new(socket, self.shared.tls.as_ref()) else { continue };
-            let connection = Connection {
-                stream,
-                input: Vec::new(),
-                state: State::Idle,
-                is_readable: true,
-                is_writable: true,
-                has_ended: false,
-                stays_open: true,
-                is_refused: false,
-                idle_since: self.toolbox.counters.serial(),
-                deadline: self.toolbox.clock.ticks_after(HEAD_TIMEOUT),
-                queued: 0,
-            };
+            let deadline = self.toolbox.clock.ticks_after(HEAD_TIMEOUT);
+            let connection = Connection::new(stream, self.toolbox.counters.serial(), deadline);
             let number = self.connections.add(connection);
             self.toolbox.counters.accepted.add(1);
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
@@ -193,7 +184,10 @@ impl<H: Handler + 'static> Worker<H> {
         connection.has_ended |= flags.intersects(ended);
         connection.is_readable |= flags.intersects(EventFlags::IN | ended);
         connection.is_writable |= flags.intersects(EventFlags::OUT | ended);
-        self.drive(number);
+        // A client that causes many events has no more turns than the others.
+        if !connection.is_ready {
+            self.drive(number);
+        }
     }
 
     fn take_messages(&mut self) {
@@ -214,7 +208,10 @@ impl<H: Handler + 'static> Worker<H> {
         let Some(connection) = self.connections.get(number) else { return };
         match self.toolbox.drive(connection, number) {
             Next::Stay => {}
-            Next::Again => self.ready.push(number),
+            Next::Again => {
+                connection.is_ready = true;
+                self.ready.push(number);
+            }
             Next::At(time) => self.throttled.push((time, number)),
             Next::Close => self.close(number),
         }
