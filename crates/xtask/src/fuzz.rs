@@ -11,7 +11,7 @@ const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-cov
     -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares \
     -Ccodegen-units=1 --cfg fuzzing";
 
-const TARGETS: [&str; 9] = [
+const TARGETS: [&str; 11] = [
     "messages",
     "sender",
     "receiver",
@@ -21,6 +21,8 @@ const TARGETS: [&str; 9] = [
     "rules_tmpfiles",
     "filter",
     "pages",
+    "requests",
+    "fields",
 ];
 
 /// The largest conversation in bytes, and the limits of one run in seconds and MiB.

@@ -21,12 +21,34 @@ pub(super) struct Connection {
     pub(super) stays_open: bool,
     /// True if the request was refused, so that the client may still be sending.
     pub(super) is_refused: bool,
+    /// True if the connection goes on in the next turn without an event.
+    pub(super) is_ready: bool,
     /// Number of connections and requests of the thread before it became idle.
     pub(super) idle_since: u64,
     /// Second at which the connection is closed if nothing happens.
     pub(super) deadline: u32,
     /// The bytes in the send queue when the deadline was set.
     pub(super) queued: u64,
+}
+
+impl Connection {
+    /// Returns a new connection, which has no request yet.
+    pub(super) fn new(stream: Stream, idle_since: u64, deadline: u32) -> Connection {
+        Connection {
+            stream,
+            input: Vec::new(),
+            state: State::Idle,
+            is_readable: true,
+            is_writable: true,
+            has_ended: false,
+            stays_open: true,
+            is_refused: false,
+            is_ready: false,
+            idle_since,
+            deadline,
+            queued: 0,
+        }
+    }
 }
 
 /// The event that a connection waits for.
@@ -123,24 +145,12 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::super::stream::Stream;
-    use super::{Connection, Connections, State};
+    use super::{Connection, Connections};
 
     fn connection() -> Connection {
         let (socket, _peer) = UnixStream::pair().expect("a pair");
         let stream = Stream::new(socket.into(), None).expect("a stream");
-        Connection {
-            stream,
-            input: Vec::new(),
-            state: State::Idle,
-            is_readable: false,
-            is_writable: false,
-            has_ended: false,
-            stays_open: true,
-            is_refused: false,
-            idle_since: 0,
-            deadline: 0,
-            queued: 0,
-        }
+        Connection::new(stream, 0, 0)
     }
 
     #[test]

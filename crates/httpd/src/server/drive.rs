@@ -9,7 +9,9 @@ use super::clock::{Clock, Connection as After};
 use super::connection::{Connection, State, Working};
 use super::counters::Counters;
 use super::handler::{Handler, Reply};
-use super::limits::{HEAD_TIMEOUT, IDLE_TIMEOUT, LINGER_TIMEOUT, STALL_TIMEOUT};
+use super::limits::{
+    HEAD_TIMEOUT, IDLE_TIMEOUT, LINGER_TIMEOUT, STALL_TIMEOUT, TURN, TURN_REQUESTS,
+};
 use super::output::{Output, Progress, Work};
 use super::pool::Mailbox;
 use super::request::{self, MAX_HEAD, Method, Parsed, Request};
@@ -27,6 +29,11 @@ pub(super) struct Toolbox<H> {
     pub(super) mailbox: Arc<Mailbox<Message<H>>>,
 }
 
+/// Returns a buffer for received bytes.
+pub(super) fn scratch() -> Box<[u8]> {
+    vec![0; MAX_HEAD].into()
+}
+
 /// The next step of a connection.
 pub(super) enum Next {
     /// It waits for an event or a message.
@@ -42,8 +49,15 @@ pub(super) enum Next {
 impl<H: Handler + 'static> Toolbox<H> {
     /// Moves a connection on.
     pub(super) fn drive(&mut self, connection: &mut Connection, number: u64) -> Next {
+        let work = |counters: &Counters| (counters.requests.get(), counters.bytes.get());
+        let (requests, bytes) = work(&self.counters);
         loop {
+            let (now_requests, now_bytes) = work(&self.counters);
+            let is_long =
+                now_requests - requests >= TURN_REQUESTS || now_bytes - bytes >= TURN as u64;
             let next = match &connection.state {
+                // A client that sends requests without a pause must not keep the thread from others.
+                State::Idle | State::Head if is_long => Some(Next::Again),
                 State::Working(_) | State::Throttled(_) => Some(Next::Stay),
                 State::Sending(_) if !connection.is_writable => Some(Next::Stay),
                 State::Sending(_) => {
@@ -133,11 +147,8 @@ impl<H: Handler + 'static> Toolbox<H> {
             }
             Parsed::Invalid(status) => {
                 self.counters.refused.add(1);
-                self.refuse(
-                    connection,
-                    number,
-                    Response::text(status, super::response::reason(status)),
-                )
+                let response = Response::text(status, super::response::reason(status));
+                self.refuse(connection, number, response, false)
             }
         }
     }
@@ -148,17 +159,17 @@ impl<H: Handler + 'static> Toolbox<H> {
         number: u64,
         request: &Request<'_>,
     ) -> Option<Next> {
+        let (is_head, is_1_1) = (request.method == Method::Head, request.is_1_1);
         if request.method == Method::Other {
             let head = Head::new(405).field("allow", "GET, HEAD");
             let body = b"this server answers GET and HEAD only\n";
-            return self.refuse(connection, number, head.with_bytes(*body));
+            return self.refuse(connection, number, head.with_bytes(*body), false);
         }
-        if request.has_body {
-            let text = "this server takes no request bodies";
-            return self.refuse(connection, number, Response::text(413, text));
+        if request.has_body() {
+            let response = Response::text(413, "this server takes no request bodies");
+            return self.refuse(connection, number, response, is_head);
         }
-        connection.stays_open = request.keep_alive;
-        let (is_head, is_1_1) = (request.method == Method::Head, request.is_1_1);
+        connection.stays_open = request.keeps_alive();
         match self.handler.handle(request, self.clock.now()) {
             Reply::Ready(response) => self.respond(connection, number, response, is_head, is_1_1),
             Reply::Later(job) => {
@@ -182,10 +193,11 @@ impl<H: Handler + 'static> Toolbox<H> {
         connection: &mut Connection,
         number: u64,
         response: Response,
+        is_head: bool,
     ) -> Option<Next> {
         (connection.stays_open, connection.is_refused) = (false, true);
         connection.input = Vec::new();
-        self.respond(connection, number, response, false, true)
+        self.respond(connection, number, response, is_head, true)
     }
 
     fn respond(
@@ -317,9 +329,12 @@ impl<H: Handler + 'static> Toolbox<H> {
             return None;
         }
         connection.stream.finish();
-        if !connection.is_refused {
+        // If bytes of the client have not been read, the kernel answers a close with a reset, and the
+        // client may lose the end of the response.
+        if !connection.is_refused && !connection.is_readable && connection.input.is_empty() {
             return Some(Next::Close);
         }
+        connection.input = Vec::new();
         connection.state = State::Lingering;
         connection.deadline = self.clock.ticks_after(LINGER_TIMEOUT);
         None

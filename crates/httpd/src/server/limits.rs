@@ -15,7 +15,7 @@ pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Time after which a client that takes no bytes of a response is dropped.
 pub(super) const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Time in which the rest of a refused request is read and dropped. A client that is still sending
+/// Time in which bytes after the last request are read and dropped. A client that is still sending
 /// would otherwise lose the response, because the kernel answers its bytes with a reset.
 pub(super) const LINGER_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -24,6 +24,9 @@ pub(super) const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Bytes that a connection may send before others have their turn.
 pub(super) const TURN: usize = 4 << 20;
+
+/// Requests that a connection may send together before others have their turn.
+pub(super) const TURN_REQUESTS: u64 = 64;
 
 /// Maximum number of bytes that one system call sends. With longer calls, other connections wait longer;
 /// with shorter calls, each byte costs more processor time.

@@ -14,6 +14,7 @@
 //! | `poll` | waiting for events |
 //! | `shared` | state of all threads, and their messages |
 //! | `clock`, `limits`, `counters` | the time of a turn, limits, statistics |
+//! | `testing` | a connection for fuzzers (feature `testing`) |
 //!
 //! # Performance
 //!
@@ -41,6 +42,8 @@ mod request;
 mod response;
 mod shared;
 mod stream;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 mod worker;
 
 use std::io;
@@ -166,16 +169,16 @@ impl<H: Handler + 'static> Server<H> {
             let threads: Vec<_> = (0..)
                 .zip(threads)
                 .map(|(index, thread): (usize, _)| {
-                    let stop = stopper.clone();
+                    let (stop, failed) = (stopper.clone(), stopper.clone());
                     let work = move || {
                         let _stopped = runtime::on_panic(move || stop.stop());
                         let Thread { counters, mailbox } = thread;
                         let worker = Worker::new(shared, mailbox, counters, handler(index));
-                        worker.map(|mut worker| worker.run())
+                        worker.map(|mut worker| worker.run()).inspect_err(|_| failed.stop())
                     };
-                    std::thread::Builder::new()
-                        .name(format!("http-{index}"))
-                        .spawn_scoped(scope, work)
+                    let name = format!("http-{index}");
+                    let thread = std::thread::Builder::new().name(name).spawn_scoped(scope, work);
+                    thread.inspect_err(|_| stopper.stop())
                 })
                 .collect();
             let mut outcome = Ok(());
@@ -184,10 +187,7 @@ impl<H: Handler + 'static> Server<H> {
                     Ok(ended) => ended,
                     Err(panic) => std::panic::resume_unwind(panic),
                 });
-                if let Err(error) = ended.and_then(|ended| ended) {
-                    stopper.stop();
-                    outcome = Err(error);
-                }
+                outcome = outcome.and(ended.and_then(|ended| ended));
             }
             outcome
         })

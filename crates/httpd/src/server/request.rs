@@ -48,10 +48,12 @@ pub struct Request<'b> {
     pub conditions: Conditions<'b>,
     /// True if the client speaks HTTP/1.1, not 1.0.
     pub(super) is_1_1: bool,
-    /// True if the client allows further requests on the connection.
-    pub(super) keep_alive: bool,
-    /// True if a body follows, which the server does not read.
-    pub(super) has_body: bool,
+    /// The choice of the client whether the connection stays open after the response, if it made one.
+    stays_open: Option<bool>,
+    /// `Content-Length`.
+    length: Option<&'b [u8]>,
+    /// `Transfer-Encoding`.
+    encoding: Option<&'b [u8]>,
     head: &'b [u8],
 }
 
@@ -71,16 +73,21 @@ pub(super) enum Parsed<'b> {
     Invalid(u16),
 }
 
-/// Parses the head at the start of `bytes`.
+/// Parses the head at the start of `bytes`. The result does not depend on how many bytes after the
+/// head have arrived already.
 pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
+    let bytes = &bytes[..bytes.len().min(MAX_HEAD)];
+    let (is_full, has_line) = (bytes.len() == MAX_HEAD, || bytes.contains(&b'\n'));
     let mut fields = [httparse::EMPTY_HEADER; MAX_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     let length = match parsed.parse(bytes) {
-        Ok(Status::Complete(length)) if length <= MAX_HEAD => length,
-        Ok(Status::Partial) if bytes.len() < MAX_HEAD => return Parsed::Incomplete,
+        Ok(Status::Complete(length)) => length,
+        Ok(Status::Partial) if !is_full => return Parsed::Incomplete,
         // Without a line end, the target of the request is too long.
-        Ok(_) if !bytes.contains(&b'\n') => return Parsed::Invalid(414),
-        Ok(_) | Err(httparse::Error::TooManyHeaders) => return Parsed::Invalid(431),
+        Ok(Status::Partial) if !has_line() => return Parsed::Invalid(414),
+        Ok(Status::Partial) | Err(httparse::Error::TooManyHeaders) => return Parsed::Invalid(431),
+        // The rest of the line decides whether it is one of another version.
+        Err(httparse::Error::Version) if !is_full && !has_line() => return Parsed::Incomplete,
         Err(httparse::Error::Version) if has_another_version(bytes) => return Parsed::Invalid(505),
         Err(_) => return Parsed::Invalid(400),
     };
@@ -98,6 +105,9 @@ fn has_another_version(bytes: &[u8]) -> bool {
 }
 
 fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Request<'b>, u16> {
+    if has_bare_line_feed(head) {
+        return Err(400);
+    }
     let is_1_1 = parsed.version == Some(1);
     let method = match parsed.method {
         Some("GET") => Method::Get,
@@ -116,19 +126,42 @@ fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Reques
         accept: None,
         conditions: Conditions::default(),
         is_1_1,
-        keep_alive: is_1_1,
-        has_body: false,
+        stays_open: None,
+        length: None,
+        encoding: None,
         head,
     };
     for field in parsed.headers.iter() {
         request.take(field.name, field.value)?;
     }
     // RFC 9112, section 3.2.
-    if is_1_1 && request.host.is_none() {
+    if is_1_1 && request.host.is_none() || !request.host.is_none_or(is_host) {
+        return Err(400);
+    }
+    let is_number = |value: &[u8]| !value.is_empty() && value.iter().all(u8::is_ascii_digit);
+    if !request.length.is_none_or(is_number) || request.length.and(request.encoding).is_some() {
         return Err(400);
     }
     request.host = authority.or(request.host);
+    if method == Method::Head {
+        // RFC 9110, section 14.2: ranges are those of the body of a GET request.
+        request.conditions.range = None;
+    }
     Ok(request)
+}
+
+/// Returns whether a line of a head ends without a carriage return. A proxy may take such a line and
+/// the next one for a single line, and so see another request.
+fn has_bare_line_feed(head: &[u8]) -> bool {
+    let is_bare = |(before, byte): (&u8, &u8)| *byte == b'\n' && *before != b'\r';
+    // Without an early end, the compiler compares many bytes at once.
+    let bare = head.iter().zip(&head[1..]).filter(|pair| is_bare(*pair)).count();
+    bare > 0 || head.starts_with(b"\n")
+}
+
+/// Returns whether a text consists of the bytes that a host and a port can have (RFC 3986, section 3.2).
+fn is_host(text: &[u8]) -> bool {
+    text.iter().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(byte))
 }
 
 /// The host, the path and the query of a request target.
@@ -145,8 +178,12 @@ fn split_target(target: &[u8], method: Method) -> Result<Target<'_>, u16> {
             if !scheme.eq_ignore_ascii_case(b"http") && !scheme.eq_ignore_ascii_case(b"https") {
                 return Err(400);
             }
-            let end = rest.iter().position(|b| matches!(b, b'/' | b'?')).unwrap_or(rest.len());
-            (Some(&rest[..end]), &rest[end..])
+            let end = rest.iter().position(|b| b"/?#".contains(b)).unwrap_or(rest.len());
+            let (host, rest) = rest.split_at(end);
+            if host.is_empty() || host.starts_with(b":") || !is_host(host) {
+                return Err(400);
+            }
+            (Some(host), rest)
         }
     };
     if rest.contains(&b'#') {
@@ -188,37 +225,31 @@ impl<'b> Request<'b> {
             5 if is("range") => only(&mut conditions.range, value),
             8 if is("if-range") => only(&mut conditions.if_range, value),
             13 if is("authorization") => only(&mut self.authorization, value),
-            14 if is("content-length") => self.take_length(value),
+            14 if is("content-length") => only(&mut self.length, value),
             17 if is("if-modified-since") => only(&mut conditions.if_modified_since, value),
-            17 if is("transfer-encoding") => self.take_body(),
+            17 if is("transfer-encoding") => only(&mut self.encoding, value),
             19 if is("if-unmodified-since") => only(&mut conditions.if_unmodified_since, value),
             _ => Ok(()),
         }
     }
 
-    fn take_length(&mut self, value: &[u8]) -> Result<(), u16> {
-        let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
-        let is_zero = value.iter().all(|&digit| digit == b'0');
-        match (is_number, is_zero) {
-            (false, _) => Err(400),
-            (true, false) => self.take_body(),
-            (true, true) if self.has_body => Err(400),
-            (true, true) => Ok(()),
-        }
-    }
-
-    /// Notes that a body follows. Two fields that announce one contradict each other.
-    fn take_body(&mut self) -> Result<(), u16> {
-        if std::mem::replace(&mut self.has_body, true) { Err(400) } else { Ok(()) }
-    }
-
     fn take_connection(&mut self, value: &[u8]) {
         let options = || value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii);
         if options().any(|option| option.eq_ignore_ascii_case(b"close")) {
-            self.keep_alive = false;
+            self.stays_open = Some(false);
         } else if options().any(|option| option.eq_ignore_ascii_case(b"keep-alive")) {
-            self.keep_alive = true;
+            self.stays_open.get_or_insert(true);
         }
+    }
+
+    /// Returns whether the client allows further requests on the connection.
+    pub(super) fn keeps_alive(&self) -> bool {
+        self.stays_open.unwrap_or(self.is_1_1)
+    }
+
+    /// Returns whether a body follows, which the server does not read.
+    pub(super) fn has_body(&self) -> bool {
+        self.encoding.is_some() || self.length.is_some_and(|l| l.iter().any(|&digit| digit != b'0'))
     }
 
     /// Returns a copy, for work that goes on after the buffer of the connection has other bytes.

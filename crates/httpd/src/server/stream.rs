@@ -48,6 +48,8 @@ impl Stream {
     pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let Some(tls) = &mut self.tls else { return Socket(&self.socket).read(buffer) };
         loop {
+            // The rest of a handshake or of an alert, if the socket did not take all of it.
+            flush(tls, &self.socket)?;
             match tls.reader().read(buffer) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 // The client closed the connection without saying so.
@@ -55,10 +57,11 @@ impl Stream {
                 read => return read,
             }
             let received = tls.read_tls(&mut Socket(&self.socket))?;
-            let processed = tls.process_new_packets();
-            // The handshake, or the alert that explains the error.
-            flush(tls, &self.socket)?;
-            processed.map_err(invalid)?;
+            if let Err(error) = tls.process_new_packets() {
+                // The alert that explains the error.
+                flush(tls, &self.socket)?;
+                return Err(invalid(error));
+            }
             if received == 0 && tls.is_handshaking() {
                 return Ok(0);
             }

@@ -7,17 +7,17 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use rustix::event::epoll::EventFlags;
+use rustix::io::Errno;
 use rustix::net::SocketFlags;
 
 use super::clock::Clock;
 use super::connection::{Connection, Connections, State};
 use super::counters::Counters;
-use super::drive::{Next, Toolbox};
+use super::drive::{Next, Toolbox, scratch};
 use super::handler::Handler;
 use super::limits::{HEAD_TIMEOUT, STALL_TIMEOUT, STOP_TIMEOUT};
 use super::poll::Poll;
 use super::pool::Mailbox;
-use super::request::MAX_HEAD;
 use super::shared::{Message, Shared};
 use super::stream::Stream;
 
@@ -62,7 +62,7 @@ impl<H: Handler + 'static> Worker<H> {
             handler,
             clock: Clock::new(),
             counters,
-            scratch: vec![0; MAX_HEAD].into(),
+            scratch: scratch(),
             shared: Arc::clone(shared),
             mailbox: Arc::clone(&mailbox),
         };
@@ -101,7 +101,10 @@ impl<H: Handler + 'static> Worker<H> {
                 }
             }
             for number in std::mem::take(&mut self.ready) {
-                self.drive(number);
+                if let Some(connection) = self.connections.get(number) {
+                    connection.is_ready = false;
+                    self.drive(number);
+                }
             }
             self.wake_throttled();
             self.check_timeouts();
@@ -124,7 +127,7 @@ impl<H: Handler + 'static> Worker<H> {
         let next = self.throttled.iter().map(|&(time, _)| time).chain(stop_at).min();
         let next = next.map(|time| time.saturating_duration_since(now));
         // Without connections, the thread sleeps until one comes.
-        let tick = (self.connections.len() > 0).then_some(TICK);
+        let tick = (self.connections.len() > 0 || !self.is_accepting).then_some(TICK);
         next.into_iter().chain(tick).min()
     }
 
@@ -145,30 +148,27 @@ impl<H: Handler + 'static> Worker<H> {
             let is_full = self.connections.len() >= self.shared.max_connections;
             let idle = if is_full { self.oldest_idle() } else { None };
             if is_full && idle.is_none() {
-                // Clients wait in the queue of the kernel until a connection is closed.
-                let _stays = self.accept_if(false);
-                return;
+                return self.pause_accepting();
             }
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let Ok(socket) = rustix::net::accept_with(&self.shared.listener, flags) else { return };
+            let socket = match rustix::net::accept_with(&self.shared.listener, flags) {
+                Ok(socket) => socket,
+                Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
+                    // The client stays in the queue, so that the kernel would report it again at once.
+                    let Some(idle) = self.oldest_idle() else { return self.pause_accepting() };
+                    self.close(idle);
+                    continue;
+                }
+                // There is no client any more.
+                Err(_) => return,
+            };
             // Only a connection that is really there takes the place of another one.
             if let Some(idle) = idle {
                 self.close(idle);
             }
             let Ok(stream) = Stream::new(socket, self.shared.tls.as_ref()) else { continue };
-            let connection = Connection {
-                stream,
-                input: Vec::new(),
-                state: State::Idle,
-                is_readable: true,
-                is_writable: true,
-                has_ended: false,
-                stays_open: true,
-                is_refused: false,
-                idle_since: self.toolbox.counters.serial(),
-                deadline: self.toolbox.clock.ticks_after(HEAD_TIMEOUT),
-                queued: 0,
-            };
+            let deadline = self.toolbox.clock.ticks_after(HEAD_TIMEOUT);
+            let connection = Connection::new(stream, self.toolbox.counters.serial(), deadline);
             let number = self.connections.add(connection);
             self.toolbox.counters.accepted.add(1);
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
@@ -181,6 +181,12 @@ impl<H: Handler + 'static> Worker<H> {
         }
     }
 
+    /// Leaves clients in the queue of the kernel until a connection is closed, or until the next check
+    /// of timeouts, as a connection may have become idle by then.
+    fn pause_accepting(&mut self) {
+        let _stays = self.accept_if(false);
+    }
+
     /// Returns the connection that has been without a request for the longest time.
     fn oldest_idle(&mut self) -> Option<u64> {
         let idle = self.connections.iter().filter(|(_, c)| matches!(c.state, State::Idle));
@@ -191,9 +197,14 @@ impl<H: Handler + 'static> Worker<H> {
         let Some(connection) = self.connections.get(number) else { return };
         let ended = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         connection.has_ended |= flags.intersects(ended);
-        connection.is_readable |= flags.intersects(EventFlags::IN | ended);
+        // TLS may have to send before it can go on with what it has received.
+        let is_plain = connection.stream.is_plain();
+        connection.is_readable |= !is_plain || flags.intersects(EventFlags::IN | ended);
         connection.is_writable |= flags.intersects(EventFlags::OUT | ended);
-        self.drive(number);
+        // A client that causes many events has no more turns than the others.
+        if !connection.is_ready {
+            self.drive(number);
+        }
     }
 
     fn take_messages(&mut self) {
@@ -214,7 +225,10 @@ impl<H: Handler + 'static> Worker<H> {
         let Some(connection) = self.connections.get(number) else { return };
         match self.toolbox.drive(connection, number) {
             Next::Stay => {}
-            Next::Again => self.ready.push(number),
+            Next::Again => {
+                connection.is_ready = true;
+                self.ready.push(number);
+            }
             Next::At(time) => self.throttled.push((time, number)),
             Next::Close => self.close(number),
         }
@@ -225,8 +239,12 @@ impl<H: Handler + 'static> Worker<H> {
         // A thread that works for the connection still has the socket, so closing it is not enough.
         self.poll.remove(&connection.stream);
         self.toolbox.counters.closed.add(1);
+        self.resume_accepting();
+    }
+
+    fn resume_accepting(&mut self) {
         if !self.shared.is_stopping.load(Ordering::Relaxed) {
-            // If it fails, the next closed connection tries again.
+            // If it fails, the next check of timeouts tries again.
             let _later = self.accept_if(true);
         }
     }
@@ -265,6 +283,7 @@ impl<H: Handler + 'static> Worker<H> {
             self.toolbox.counters.timed_out.add(was_slow.into());
             self.close(number);
         }
+        self.resume_accepting();
     }
 
     /// Closes the connections without a request when the server stops.

@@ -2,13 +2,26 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
+
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 /// Time after which a read fails the test instead of waiting forever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// A connection to a server.
+pub(crate) trait Socket: Read + Write + Send {
+    /// Tells the server that no more bytes follow.
+    fn finish(&mut self);
+}
+
 pub(crate) struct Client {
-    socket: TcpStream,
+    socket: Box<dyn Socket>,
     held: Vec<u8>,
 }
 
@@ -24,9 +37,11 @@ pub(crate) struct Answer {
 
 impl Client {
     pub(crate) fn connect(address: SocketAddr) -> Client {
-        let socket = TcpStream::connect(address).expect("connected");
-        socket.set_read_timeout(Some(PATIENCE)).expect("set");
-        Client { socket, held: Vec::new() }
+        Client::over(tcp(address))
+    }
+
+    pub(crate) fn over(socket: impl Socket + 'static) -> Client {
+        Client { socket: Box::new(socket), held: Vec::new() }
     }
 
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -43,8 +58,8 @@ impl Client {
         self.answer()
     }
 
-    pub(crate) fn finish(&self) {
-        self.socket.shutdown(Shutdown::Write).expect("shut down");
+    pub(crate) fn finish(&mut self) {
+        self.socket.finish();
     }
 
     /// Reads a response to a GET request.
@@ -86,8 +101,65 @@ impl Client {
                 self.held.extend_from_slice(&buffer[..received]);
                 true
             }
-            Err(error) if error.kind() == ErrorKind::ConnectionReset => false,
+            // TLS reports an end without notice as an error.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::ConnectionReset | ErrorKind::UnexpectedEof
+                ) =>
+            {
+                false
+            }
             Err(error) => panic!("{error}"),
         }
+    }
+}
+
+/// Connects to a TCP socket.
+pub(crate) fn tcp(address: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(address).expect("connected");
+    socket.set_read_timeout(Some(PATIENCE)).expect("set");
+    socket
+}
+
+/// Connects to a Unix socket.
+pub(crate) fn unix(path: &Path) -> UnixStream {
+    let socket = UnixStream::connect(path).expect("connected");
+    socket.set_read_timeout(Some(PATIENCE)).expect("set");
+    socket
+}
+
+/// Returns the client's end of a TLS connection to the owner of a certificate, which trusts no other.
+pub(crate) fn tls(certificate: &Path) -> ClientConnection {
+    let pem = std::fs::read(certificate).expect("read");
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_slice(&pem).expect("a certificate")).expect("added");
+    let provider = rustls::crypto::ring::default_provider();
+    let config = ClientConfig::builder_with_provider(provider.into())
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = "localhost".try_into().expect("a name");
+    ClientConnection::new(Arc::new(config), name).expect("a connection")
+}
+
+impl Socket for TcpStream {
+    fn finish(&mut self) {
+        self.shutdown(Shutdown::Write).expect("shut down");
+    }
+}
+
+impl Socket for UnixStream {
+    fn finish(&mut self) {
+        self.shutdown(Shutdown::Write).expect("shut down");
+    }
+}
+
+impl Socket for StreamOwned<ClientConnection, TcpStream> {
+    fn finish(&mut self) {
+        self.conn.send_close_notify();
+        self.flush().expect("sent");
+        self.sock.finish();
     }
 }

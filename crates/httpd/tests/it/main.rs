@@ -4,6 +4,8 @@
 
 mod client;
 mod files;
+mod handshakes;
 mod hostile;
 mod requests;
 mod running;
+mod transports;

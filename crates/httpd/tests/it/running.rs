@@ -4,25 +4,30 @@ use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fsops::{Dir, FileKey};
+use httpd::certificate::Certificate;
 use httpd::server::{
-    Activity, Body, FileRange, Finish, Handler, Head, Listener, Monitor, Part, Parts, Rates, Reply,
-    Request, Response, Served, Server, Settings, Stopper,
+    Activity, Address, Body, FileRange, Finish, Handler, Head, Listener, Monitor, Part, Parts,
+    Rates, Reply, Request, Response, Served, Server, Settings, Stopper,
 };
+use rustls::StreamOwned;
 use testkit::TempTree;
+
+use crate::client::{self, Client};
 
 /// Answers from a directory:
 ///
 /// | path | answer |
 /// |---|---|
 /// | `/file/NAME` | the file, from another thread |
+/// | `/range/NAME?FROM-TO` | the bytes of the file from an offset up to another |
 /// | `/parts/NAME` | the file in halves, between two texts |
 /// | `/exact/NAME` | the file, which must not change |
 /// | `/panic` | a job that panics |
 /// | `/echo/TEXT` | the path and the query, at once |
-struct Files(Arc<Dir>);
+pub(crate) struct Files(Arc<Dir>);
 
 impl Handler for Files {
     fn handle(&mut self, request: &Request<'_>, _now: Instant) -> Reply<Files> {
@@ -30,6 +35,13 @@ impl Handler for Files {
         let dir = Arc::clone(&self.0);
         if let Some(name) = path.strip_prefix("/file/") {
             return later(name, dir, false, Body::File);
+        }
+        if let Some(name) = path.strip_prefix("/range/") {
+            let query = request.query.map(String::from_utf8_lossy).unwrap_or_default();
+            let (at, end) = query.split_once('-').expect("a range");
+            let (at, end) = (at.parse().expect("a number"), end.parse().expect("a number"));
+            let body = move |range| Body::File(FileRange { at, end, ..range });
+            return later(name, dir, false, body);
         }
         if let Some(name) = path.strip_prefix("/exact/") {
             return later(name, dir, true, Body::File);
@@ -62,14 +74,23 @@ fn later(
         let stat = file.stat().expect("stat");
         let served = Arc::new(Served { file, stat, is_exact });
         let body = body(FileRange { served, at: 0, end: stat.size });
-        let extra = if matches!(body, Body::Parts(_)) { 2 * TEXT.len() as u64 } else { 0 };
-        let head = Head::new(200).with_length(stat.size + extra);
+        let length = match &body {
+            Body::File(range) => range.end - range.at,
+            _ => stat.size + 2 * TEXT.len() as u64,
+        };
+        let head = Head::new(200).with_length(length);
         Box::new(move |_| Response { head, body })
     }))
 }
 
 /// The text before and after the halves of a file.
 pub(crate) const TEXT: &[u8] = b"[text]";
+
+/// The name of the Unix socket in the directory.
+const SOCKET: &str = "socket";
+
+/// The name of the file with the certificate in the directory.
+pub(crate) const CERTIFICATE: &str = "certificate";
 
 struct Halves(FileRange, u32);
 
@@ -87,10 +108,24 @@ impl Parts for Halves {
     }
 }
 
+/// The way from a client to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Transport {
+    Tcp,
+    Tls,
+    Unix,
+}
+
+impl Transport {
+    pub(crate) const ALL: [Transport; 3] = [Transport::Tcp, Transport::Tls, Transport::Unix];
+}
+
 /// A running server. It stops when it is dropped.
 pub(crate) struct Running {
+    /// The address of its TCP socket.
     pub(crate) address: SocketAddr,
     pub(crate) tree: TempTree,
+    transport: Transport,
     stopper: Stopper,
     monitor: Monitor,
     thread: Option<JoinHandle<()>>,
@@ -102,18 +137,43 @@ impl Running {
     }
 
     pub(crate) fn with(rates: Rates, connections: usize) -> Running {
+        Running::over(Transport::Tcp, rates, connections)
+    }
+
+    pub(crate) fn over(transport: Transport, rates: Rates, connections: usize) -> Running {
         let tree = TempTree::new();
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
-        let listener = Listener::Tcp(listener);
-        let settings = Settings { listener, tls: None, rates, threads: 2, connections };
+        let listener = match transport {
+            Transport::Unix => {
+                let path = tree.path().join(SOCKET);
+                Listener::bind(&Address::Unix(path)).expect("bound")
+            }
+            _ => Listener::Tcp(listener),
+        };
+        let certificate = (transport == Transport::Tls)
+            .then(|| Certificate::open(&tree.path().join(CERTIFICATE), address, &[]));
+        let tls = certificate.map(|certificate| certificate.expect("made").config);
+        let settings = Settings { listener, tls, rates, threads: 2, connections };
         let server = Server::<Files>::new(settings).expect("a server");
-        assert_eq!(server.tcp_address(), Some(address));
+        let is_unix = transport == Transport::Unix;
+        assert_eq!(server.tcp_address(), (!is_unix).then_some(address));
         let (stopper, monitor) = (server.stopper(), server.monitor());
         let dir = Arc::new(Dir::open(tree.path()).expect("opened"));
         let run = move || server.run(|_| Files(Arc::clone(&dir))).expect("served");
         let thread = Some(std::thread::spawn(run));
-        Running { address, tree, stopper, monitor, thread }
+        Running { address, tree, transport, stopper, monitor, thread }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        match self.transport {
+            Transport::Tcp => Client::connect(self.address),
+            Transport::Unix => Client::over(client::unix(&self.path().join(SOCKET))),
+            Transport::Tls => {
+                let connection = client::tls(&self.path().join(CERTIFICATE));
+                Client::over(StreamOwned::new(connection, client::tcp(self.address)))
+            }
+        }
     }
 
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) {
@@ -126,6 +186,15 @@ impl Running {
 
     pub(crate) fn activity(&self) -> Activity {
         self.monitor.activity()
+    }
+
+    /// Waits until the server sends nothing more, because clients do not read.
+    pub(crate) fn wait_for_full_buffers(&self) {
+        let mut before = None;
+        while before != Some(self.activity().bytes) {
+            before = Some(self.activity().bytes);
+            std::thread::sleep(Duration::from_millis(100));
+        }
     }
 
     pub(crate) fn stop(&mut self) {

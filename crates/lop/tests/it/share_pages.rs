@@ -58,7 +58,8 @@ fn a_person_finds_files_of_any_name() {
     let bearer = format!("Authorization: Bearer {}", server.token());
     let mut lengths: Vec<usize> = Vec::new();
     for link in links.as_array().expect("links") {
-        let path = link.as_str().and_then(|link| link.strip_prefix(&server.page(""))).expect("a path");
+        let path =
+            link.as_str().and_then(|link| link.strip_prefix(&server.page(""))).expect("a path");
         let response = server.send(&[&format!("GET {path} HTTP/1.1"), "Host: localhost", &bearer]);
         assert_eq!(response.status, 200, "{path}");
         if !path.ends_with('/') {

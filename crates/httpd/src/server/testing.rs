@@ -1,0 +1,105 @@
+//! A connection without threads and timeouts, for fuzzers and tests of the parser. The bytes that the
+//! client sends arrive in the pieces that the test chooses.
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+
+use super::clock::Clock;
+use super::connection::{Connection, State};
+use super::drive::{Next, Toolbox, scratch};
+use super::handler::Handler;
+use super::limits::Rates;
+use super::listener::Listener;
+use super::pool::{Mailbox, Pool};
+use super::shared::Shared;
+use super::stream::Stream;
+
+/// A connection and its client. All connections of an exchange have responses with the same date.
+pub struct Exchange<H> {
+    toolbox: Toolbox<H>,
+    connection: Connection,
+    client: UnixStream,
+    is_over: bool,
+}
+
+impl<H: Handler + 'static> Exchange<H> {
+    /// Prepares a connection. The handler MUST answer at once.
+    ///
+    /// # Panics
+    ///
+    /// If the process has no descriptors left.
+    pub fn new(handler: H) -> Exchange<H> {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+        let shared = Shared {
+            listener: Listener::Tcp(listener),
+            tls: None,
+            rates: Rates::default(),
+            max_connections: 1,
+            pool: Arc::new(Pool::default()),
+            is_stopping: Arc::default(),
+        };
+        let toolbox = Toolbox {
+            handler,
+            clock: Clock::new(),
+            counters: Arc::default(),
+            scratch: scratch(),
+            shared: Arc::new(shared),
+            mailbox: Arc::new(Mailbox::new().expect("a mailbox")),
+        };
+        let (client, connection) = connect();
+        Exchange { toolbox, connection, client, is_over: false }
+    }
+
+    /// Replaces the connection by a new one.
+    pub fn reconnect(&mut self) {
+        (self.client, self.connection) = connect();
+        self.is_over = false;
+    }
+
+    /// Sends bytes that arrive together. Returns what the server sends before it needs more bytes.
+    ///
+    /// # Panics
+    ///
+    /// If the bytes do not fit in the buffer of a socket, which has about 200 KiB.
+    pub fn send(&mut self, bytes: &[u8]) -> Vec<u8> {
+        let mut received = Vec::new();
+        if self.is_over {
+            return received;
+        }
+        self.client.write_all(bytes).expect("sent");
+        self.connection.is_readable = true;
+        loop {
+            let next = self.toolbox.drive(&mut self.connection, 0);
+            let before = received.len();
+            // The end of the connection, or no more bytes.
+            let _all = self.client.read_to_end(&mut received);
+            self.connection.is_writable = true;
+            self.is_over =
+                matches!(next, Next::Close) || matches!(self.connection.state, State::Lingering);
+            let waits = matches!(next, Next::Stay) && received.len() == before;
+            if self.is_over || waits {
+                return received;
+            }
+        }
+    }
+
+    /// Returns whether the server takes no more requests on the connection.
+    pub fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Returns the handler.
+    pub fn handler(&mut self) -> &mut H {
+        &mut self.toolbox.handler
+    }
+}
+
+fn connect() -> (UnixStream, Connection) {
+    let (client, server) = UnixStream::pair().expect("a pair");
+    for socket in [&client, &server] {
+        socket.set_nonblocking(true).expect("nonblocking");
+    }
+    let stream = Stream::new(server.into(), None).expect("a stream");
+    (client, Connection::new(stream, 0, 0))
+}
