@@ -128,6 +128,7 @@ impl Places {
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
             "CATALOG" => &self.catalog,
+            "CONF" => &self.conf,
             "lop" => &self.lop,
             BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),

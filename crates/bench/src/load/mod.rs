@@ -73,8 +73,7 @@ pub struct Plan {
     pub warm_up: Duration,
     /// The time during which responses are counted.
     pub window: Duration,
-    /// The number of counted responses that ends the load early. A load that does not reach it
-    /// within the window reports an error.
+    /// The number of counted responses that ends the window early.
     pub most: Option<u64>,
     /// The counters of the server.
     pub meter: Meter,

@@ -24,6 +24,7 @@ use std::sync::atomic::Ordering;
 use super::{Race, Setup};
 use crate::Failure;
 use crate::corpus::served;
+use crate::counts::ALL_CALLS;
 use crate::load::Report;
 use crate::record::{Count, Fact, Reading, Role, Unit};
 use crate::scenario::{Cache, Work};
@@ -61,20 +62,24 @@ pub(super) struct Ground {
     mib: Vec<(String, u64)>,
     big: (String, u64),
     processors: Processors,
+    /// The number of descriptors that a server may have.
+    descriptors: u64,
     /// Requests per second of the open loop.
     open_rate: f64,
     /// The number of runs that were repeated because the hypervisor took processor time.
     repeated: u32,
     /// Loads without a figure: the id of the load, the server, and the reason.
     troubles: Vec<(&'static str, &'static str, String)>,
+    /// Servers that sent a wrong body. They take no further part.
+    refused: Vec<&'static str>,
 }
 
 impl Race {
     /// Races all servers under all loads.
     pub(super) fn serve(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (root, counts) = setup.spec.ensure(self.options.store.path())?;
-        machine::raise_descriptor_limit();
-        let mut ground = Ground::new(root, counts.names)?;
+        let descriptors = machine::raise_descriptor_limit();
+        let mut ground = Ground::new(root, counts.names, descriptors)?;
         let wrk = self.options.store.join("wrk.lua");
         wrk::write_script(&wrk, served::SMALL.0, ground.small.len())?;
         let first = self.record.scenarios.len();
@@ -101,6 +106,7 @@ impl Race {
         }
         let fact = |name: &str, value: String| Fact { name: name.into(), value };
         self.record.machine.extend([
+            fact("descriptors of a process, at most", descriptors.to_string()),
             fact("CPU time of servers", server::measured_by().into()),
             fact("runs repeated because the hypervisor took over 1 %", ground.repeated.to_string()),
         ]);
@@ -108,38 +114,52 @@ impl Race {
     }
 
     /// Starts a server and puts it under the loads of this round.
+    ///
+    /// A server of its own holds the idle connections, so that its memory is not that of its caches.
     fn visit(
         &mut self,
         ground: &mut Ground,
         entrant: &'static Entrant,
         round: u32,
     ) -> Result<(), Failure> {
-        let loads: Vec<&Load> =
-            LOADS.iter().filter(|load| takes_part(entrant, load, round)).collect();
-        if loads.is_empty() {
+        let loads = || LOADS.iter().filter(|load| takes_part(entrant, load, round));
+        println!("  {round} {}", entrant.name);
+        for is_idle in [false, true] {
+            let loads: Vec<&Load> =
+                loads().filter(|load| (load.how == How::Idle) == is_idle).collect();
+            if loads.is_empty() || ground.refused.contains(&entrant.name) {
+                continue;
+            }
+            match Visit::begin(self, ground, entrant) {
+                Ok(visit) => self.put_under(ground, entrant, round, &visit, &loads)?,
+                Err(reason) => self.trouble(ground, loads[0].id, entrant, &reason),
+            }
+            self.check_interrupted()?;
+        }
+        Ok(())
+    }
+
+    fn put_under(
+        &mut self,
+        ground: &mut Ground,
+        entrant: &'static Entrant,
+        round: u32,
+        visit: &Visit,
+        loads: &[&Load],
+    ) -> Result<(), Failure> {
+        if round == 1
+            && entrant.work == Work::Serve
+            && let Err(reason) = visit.verify(ground)
+        {
+            ground.refused.push(entrant.name);
+            self.trouble(ground, loads[0].id, entrant, &reason);
             return Ok(());
         }
-        println!("  {round} {}", entrant.name);
-        let outcomes = match Visit::begin(self, ground, entrant) {
-            Ok(visit) => {
-                let verified = if round == 1 { visit.verify(ground) } else { Ok(()) };
-                if let Err(reason) = verified {
-                    self.trouble(ground, LOADS[0].id, entrant, &reason);
-                    return Ok(());
-                }
-                let mut outcomes = Vec::new();
-                for load in loads {
-                    self.check_interrupted()?;
-                    outcomes.push((load, visit.measure(ground, load)));
-                }
-                outcomes
-            }
-            Err(reason) => loads.into_iter().map(|load| (load, Err(reason.clone()))).collect(),
-        };
-        self.check_interrupted()?;
-        for (load, outcome) in outcomes {
-            match outcome {
+        for load in loads {
+            self.check_interrupted()?;
+            match visit.measure(ground, load) {
                 Ok(outcome) => self.note_outcome(load, entrant, round, &outcome),
+                Err(_) if self.interrupted.load(Ordering::Relaxed) => {}
                 Err(reason) => self.trouble(ground, load.id, entrant, &reason),
             }
         }
@@ -178,8 +198,14 @@ impl Race {
         if !figures.is_empty() {
             figures.extend(peak_bytes.map(|bytes| (PEAK, Unit::Bytes, float(bytes))));
         }
-        let (id, shown) = (load.id, figures.first().map_or(0.0, |figure| figure.2));
-        println!("      {id:14} {shown:>12.1} {:>10} requests", report.requests);
+        let per_request =
+            calls.get(ALL_CALLS).map(|calls| float(*calls) / float(report.requests.max(1)));
+        let (what, shown) = match (per_request, figures.first()) {
+            (Some(calls), _) => ("calls per request", calls),
+            (None, Some((what, _, value))) => (*what, *value),
+            (None, None) => ("not measured", 0.0),
+        };
+        println!("      {:14} {shown:>13.1} {what}, {} requests", load.id, report.requests);
         for figure in figures {
             self.note_reading(load, entrant.name, round, figure);
         }
@@ -218,7 +244,7 @@ impl Race {
 }
 
 impl Ground {
-    fn new(root: PathBuf, names: u64) -> Result<Self, Failure> {
+    fn new(root: PathBuf, names: u64, descriptors: u64) -> Result<Self, Failure> {
         let size = |path: String| {
             let file = root.join(path.trim_start_matches('/'));
             let found = std::fs::metadata(&file).map_err(|e| Failure::at(&file, e))?;
@@ -233,9 +259,11 @@ impl Ground {
             many: served::paths_of_many(names).map(size).collect::<Result<_, _>>()?,
             big: size(format!("/{}", served::BIG))?,
             processors: Processors::find()?,
+            descriptors,
             open_rate: 0.0,
             repeated: 0,
             troubles: Vec::new(),
+            refused: Vec::new(),
             root: root.clone(),
         };
         for (path, _) in ground.all_files() {

@@ -10,17 +10,33 @@ use std::path::Path;
 use super::loads::RATE;
 use crate::Failure;
 
-/// Writes all configurations for a tree and a port into a folder.
+/// The number of connections that servers accept.
+const CONNECTIONS: u64 = 11_000;
+/// The number of open files in the cache of nginx, if there are enough descriptors.
+const CACHED_FILES: u64 = 200_000;
+
+/// Writes all configurations for a tree and a port into a folder. A server may have so many
+/// descriptors.
 ///
 /// # Errors
 ///
 /// The folder cannot be written.
-pub(super) fn write(folder: &Path, root: &Path, port: u16) -> Result<(), Failure> {
-    let cache = "open_file_cache max=200000 inactive=60s; open_file_cache_valid 1s; \
-                 open_file_cache_min_uses 1; open_file_cache_errors on;";
+pub(super) fn write(
+    folder: &Path,
+    root: &Path,
+    port: u16,
+    descriptors: u64,
+) -> Result<(), Failure> {
+    // Some descriptors are left for logs, events and listening sockets.
+    let cached = CACHED_FILES.min(descriptors.saturating_sub(CONNECTIONS + 100)).max(2_000);
+    let cache = format!(
+        "open_file_cache max={cached} inactive=60s; open_file_cache_valid 1s; \
+                 open_file_cache_min_uses 1; open_file_cache_errors on;"
+    );
     let tuned = format!("access_log off; keepalive_requests 1000000000; {cache}");
-    let one = "worker_processes 1; worker_rlimit_nofile 65536;";
-    let events = "worker_connections 20000;";
+    let one = format!("worker_processes 1; worker_rlimit_nofile {descriptors};");
+    let events = format!("worker_connections {CONNECTIONS};");
+    let (one, events) = (&*one, &*events);
     let nginx = |workers: &str, events: &str, http: &str| nginx(root, port, workers, events, http);
     let defaults = "access_log access.log; sendfile on; tcp_nopush on; types_hash_max_size 2048;";
     let files = [
@@ -37,7 +53,7 @@ pub(super) fn write(folder: &Path, root: &Path, port: u16) -> Result<(), Failure
             "nginx-limit.conf",
             nginx(one, events, &format!("sendfile on; tcp_nopush on; {tuned} limit_rate {RATE};")),
         ),
-        ("lighttpd.conf", lighttpd(root, port)),
+        ("lighttpd.conf", lighttpd(root, port, descriptors)),
     ];
     fs::create_dir_all(folder.join("temp")).map_err(|e| Failure::at(folder, e))?;
     for (name, text) in files {
@@ -61,10 +77,10 @@ fn nginx(root: &Path, port: u16, workers: &str, events: &str, http: &str) -> Str
     )
 }
 
-fn lighttpd(root: &Path, port: u16) -> String {
+fn lighttpd(root: &Path, port: u16, descriptors: u64) -> String {
     format!(
         "server.document-root = \"{}\"\nserver.port = {port}\nserver.bind = \"127.0.0.1\"\n\
-         server.max-fds = 65536\nserver.max-connections = 20000\n\
+         server.max-fds = {descriptors}\nserver.max-connections = {CONNECTIONS}\n\
          server.max-keep-alive-requests = 1000000000\nserver.max-keep-alive-idle = 60\n\
          mimetype.assign = ( \"\" => \"application/octet-stream\" )\n",
         root.display()

@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::stats::float;
 
 /// The largest number of descriptors that is useful: 10,000 connections and the files of a cache.
-const DESCRIPTORS: u64 = 65_536;
+const DESCRIPTORS: u64 = 262_144;
 
 /// The processors of the server and of its clients. They are the same one if there is only one.
 #[derive(Debug, Clone, Copy)]
@@ -32,8 +32,9 @@ impl Processors {
     }
 }
 
-/// Raises the limit of open descriptors, for this process and for those that it starts.
-pub(super) fn raise_descriptor_limit() {
+/// Raises the limit of open descriptors, for this process and for those that it starts. Returns the
+/// new limit.
+pub(super) fn raise_descriptor_limit() -> u64 {
     let maximum = getrlimit(Resource::Nofile).maximum;
     let raise = |maximum: Option<u64>| {
         let current = Some(maximum.map_or(DESCRIPTORS, |maximum| maximum.min(DESCRIPTORS)));
@@ -42,6 +43,7 @@ pub(super) fn raise_descriptor_limit() {
     // Only root may raise the maximum.
     let highest = maximum.map(|maximum| maximum.max(DESCRIPTORS));
     let _either_is_fine = raise(highest).or_else(|_| raise(maximum));
+    getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS)
 }
 
 /// Ticks of all processors, from `/proc/stat`.

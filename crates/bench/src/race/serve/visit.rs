@@ -17,7 +17,7 @@ use super::{Ground, REQUESTS, calls, config, wrk};
 /// A run is repeated once if the hypervisor took a larger share of the time.
 const MOST_STOLEN: f64 = 0.01;
 
-/// The number of requests whose system calls are counted.
+/// The number of requests whose system calls are counted. A slow server gets fewer.
 const COUNTED_REQUESTS: u64 = 10_000;
 /// The number of prepared requests for ranges.
 const RANGES: usize = 4_096;
@@ -53,7 +53,7 @@ impl Visit {
         let port = free_port()?;
         let mut places = race.places(ground.root.clone());
         places.port = port;
-        config::write(&places.conf, &ground.root, port)?;
+        config::write(&places.conf, &ground.root, port, ground.descriptors)?;
         let (argv, home) = (entrant.argv(&places), race.options.store.join("home"));
         let cpu = ground.processors.server;
         let server = Server::start(&argv, &home, port, cpu, &ground.small[0].0)?;
@@ -126,7 +126,7 @@ impl Visit {
             (How::Open, _) => (Traffic::Open(ground.open_rate), [300, 2_000], None),
             (How::Throttled, _) => (Traffic::Throttled, [2_000, 8_000], None),
             (How::Idle, _) => (Traffic::Idle, [0, 500], None),
-            (How::Calls, _) => (Traffic::Closed, [0, 120_000], Some(COUNTED_REQUESTS)),
+            (How::Calls, _) => (Traffic::Closed, [0, 20_000], Some(COUNTED_REQUESTS)),
             // One response, however long it takes.
             (_, Target::Big) => (Traffic::Closed, [0, 60_000], Some(1)),
             // The first load of a visit fills the caches of the server.
