@@ -34,9 +34,11 @@ mod timed;
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 pub use meter::Meter;
@@ -44,6 +46,10 @@ pub use probe::verify;
 pub use request::Request;
 
 use crate::Failure;
+use crate::measure::ends_within;
+
+/// The time limit of a load, far above that of any window.
+const LIMIT: Duration = Duration::from_secs(300);
 
 /// The traffic that the clients cause.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -121,20 +127,33 @@ pub fn run(plan: &Plan) -> Result<Report, Failure> {
 }
 
 /// Carries out a plan in a process of its own on this processor, by the `load` command of this
-/// program. Stores the plan in a file.
+/// program. Stores the plan in a file. A signal that sets `stopped` ends the process.
 ///
 /// # Errors
 ///
-/// Same as [`run`], or the process cannot be started.
-pub(crate) fn apart(plan: &Plan, file: &Path, cpu: usize) -> Result<Report, Failure> {
+/// Same as [`run`], or the process cannot be started, or was ended.
+pub(crate) fn apart(
+    plan: &Plan,
+    file: &Path,
+    cpu: usize,
+    stopped: &AtomicBool,
+) -> Result<Report, Failure> {
     let json = serde_json::to_vec(plan).map_err(|e| Failure::new(e.to_string()))?;
     std::fs::write(file, json).map_err(|e| Failure::at(file, e))?;
     let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
     let mut command = Command::new("taskset");
     command.args(["-c", &cpu.to_string()]).arg(&this).arg("load").arg(file);
-    let output = command.output().map_err(|e| Failure::new(format!("taskset: {e}")))?;
-    serde_json::from_slice(&output.stdout)
-        .map_err(|_| Failure::new(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let failed = |e| Failure::new(format!("taskset: {e}"));
+    let mut child = testkit::spawn(&mut command).map_err(failed)?;
+    if !ends_within(Pid::from_child(&child), LIMIT, stopped).map_err(failed)? {
+        let _ended_already = child.kill();
+    }
+    let output = child.wait_with_output().map_err(failed)?;
+    serde_json::from_slice(&output.stdout).map_err(|_| {
+        let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        Failure::new(if reason.is_empty() { "the load was ended".into() } else { reason })
+    })
 }
 
 /// Carries out the plan in a file, and returns the report to print.

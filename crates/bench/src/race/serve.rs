@@ -148,7 +148,7 @@ impl Race {
         loads: &[&Load],
     ) -> Result<(), Failure> {
         if round == 1
-            && entrant.work == Work::Serve
+            && loads.iter().any(|load| load.target == Target::Mib)
             && let Err(reason) = visit.verify(ground)
         {
             ground.refused.push(entrant.name);

@@ -184,7 +184,7 @@ pub(crate) const ENTRANTS: [Entrant; 69] = [
         Crate("static-web-server"),
         "static-web-server --host 127.0.0.1 --port PORT --root DIR --compression false",
     ),
-    nginx("nginx, defaults", Serve, "nginx -p CONF -e CONF/error.log -c CONF/nginx-defaults.conf"),
+    nginx("nginx (defaults)", Serve, "nginx -p CONF -e CONF/error.log -c CONF/nginx-defaults.conf"),
     Entrant {
         version: "-v",
         ..server("lighttpd", Debian("lighttpd"), "lighttpd -D -f CONF/lighttpd.conf")
@@ -209,13 +209,13 @@ pub(crate) const ENTRANTS: [Entrant; 69] = [
 ];
 
 /// The name of nginx with tuned settings and `sendfile`.
-pub(crate) const NGINX_SENDFILE: &str = "nginx, tuned, sendfile";
+pub(crate) const NGINX_SENDFILE: &str = "nginx (sendfile)";
 
 /// The name of nginx with tuned settings that copies files through its own memory.
-pub(crate) const NGINX_COPY: &str = "nginx, tuned, no sendfile";
+pub(crate) const NGINX_COPY: &str = "nginx (no sendfile)";
 
 /// The name of nginx with a limited rate for each connection.
-pub(crate) const NGINX_LIMIT: &str = "nginx, limit_rate";
+pub(crate) const NGINX_LIMIT: &str = "nginx (limit_rate)";
 
 /// The name of a server whose efficiency is the subject of a requirement.
 pub(crate) const STATIC_WEB_SERVER: &str = "static-web-server";

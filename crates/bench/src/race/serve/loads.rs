@@ -87,7 +87,6 @@ pub(crate) const LOADS: [Load; 19] = [
     load("small-4-wrk", "1,000 files of 8 KiB, 4 clients of wrk", Small, Wrk, 4, false),
     load("small-10-wrk", "1,000 files of 8 KiB, 10 clients of wrk", Small, Wrk, 10, false),
     load("small-open", "1,000 files of 8 KiB, at a fixed rate", Small, Open, 32, false),
-    load("many-10", "100,000 files of 8 KiB, 10 clients", Many, Closed, 10, true),
     load("mib-4", "64 files of 1 MiB, 4 clients", Mib, Closed, 4, true),
     load("big-1", "one file of 4 GiB, 1 client", Big, Closed, 1, true),
     load("ranges-10", "64 KiB at random offsets of 4 GiB, 10 clients", Ranges, Closed, 10, true),
@@ -100,6 +99,10 @@ pub(crate) const LOADS: [Load; 19] = [
         10,
         true,
     ),
+    load("calls-1", "system calls, 1 client", Small, Calls, 1, false),
+    load("calls-10", "system calls, 10 clients", Small, Calls, 10, false),
+    // The last one before a new start, because some servers keep the files open.
+    load("many-10", "100,000 files of 8 KiB, 10 clients", Many, Closed, 10, true),
     load(
         "throttled-100",
         "100 clients, 1,000,000 bytes per second each",
@@ -109,8 +112,6 @@ pub(crate) const LOADS: [Load; 19] = [
         true,
     ),
     load("idle-10000", "10,000 connections that wait", Small, Idle, 10_000, false),
-    load("calls-1", "system calls, 1 client", Small, Calls, 1, true),
-    load("calls-10", "system calls, 10 clients", Small, Calls, 10, true),
 ];
 
 /// Returns the load of a scenario.

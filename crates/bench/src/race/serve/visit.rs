@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::Failure;
@@ -41,6 +43,7 @@ pub(super) struct Outcome {
 pub(super) struct Visit {
     server: Server,
     store: PathBuf,
+    interrupted: Arc<AtomicBool>,
 }
 
 impl Visit {
@@ -57,7 +60,8 @@ impl Visit {
         let (argv, home) = (entrant.argv(&places), race.options.store.join("home"));
         let cpu = ground.processors.server;
         let server = Server::start(&argv, &home, port, cpu, &ground.small[0].0)?;
-        Ok(Self { server, store: race.options.store.path().to_owned() })
+        let interrupted = Arc::clone(&race.interrupted);
+        Ok(Self { server, store: race.options.store.path().to_owned(), interrupted })
     }
 
     /// Compares bodies with files: all of two sets, a part of the largest set, and some ranges.
@@ -100,7 +104,7 @@ impl Visit {
         let file = self.store.join("load.json");
         let cpu = ground.processors.clients;
         let mut calls = BTreeMap::new();
-        let run = || load::apart(&plan, &file, cpu).and_then(without_errors);
+        let run = || load::apart(&plan, &file, cpu, &self.interrupted).and_then(without_errors);
         let report = match load.how {
             How::Calls => {
                 let mut report = Report::default();
@@ -126,7 +130,7 @@ impl Visit {
             (How::Open, _) => (Traffic::Open(ground.open_rate), [300, 2_000], None),
             (How::Throttled, _) => (Traffic::Throttled, [2_000, 8_000], None),
             (How::Idle, _) => (Traffic::Idle, [0, 500], None),
-            (How::Calls, _) => (Traffic::Closed, [0, 20_000], Some(COUNTED_REQUESTS)),
+            (How::Calls, _) => (Traffic::Closed, [0, 10_000], Some(COUNTED_REQUESTS)),
             // One response, however long it takes.
             (_, Target::Big) => (Traffic::Closed, [0, 60_000], Some(1)),
             // The first load of a visit fills the caches of the server.

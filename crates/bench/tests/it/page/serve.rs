@@ -9,13 +9,13 @@ use bench::scenario::{Cache, Device, Order, Scenario, Work};
 use super::{names, only, rows};
 
 const LOP: &str = "lop";
-const SENDFILE: &str = "nginx, tuned, sendfile";
-const COPY: &str = "nginx, tuned, no sendfile";
+const SENDFILE: &str = "nginx (sendfile)";
+const COPY: &str = "nginx (no sendfile)";
 const OTHER: &str = "static-web-server";
 
 fn record() -> Record {
     let mut record = Record::default();
-    for name in [LOP, SENDFILE, COPY, OTHER, "lop, limit", "nginx, limit_rate"] {
+    for name in [LOP, SENDFILE, COPY, OTHER, "lop, limit", "nginx (limit_rate)"] {
         record.tools.push(Tool {
             name: name.into(),
             role: if name.starts_with(LOP) { Role::Ours } else { Role::Peer },
@@ -36,7 +36,7 @@ fn record() -> Record {
     read(&mut record, "big-1", LOP, "CPU time", 2.2);
     read(&mut record, "big-1", SENDFILE, "CPU time", 2.0);
     add_scenario(&mut record, "throttled-100", Work::Throttle);
-    for (tool, cpu_s) in [("lop, limit", 0.1), ("nginx, limit_rate", 0.2)] {
+    for (tool, cpu_s) in [("lop, limit", 0.1), ("nginx (limit_rate)", 0.2)] {
         read(&mut record, "throttled-100", tool, "CPU time", cpu_s);
         for (what, rate) in [("slowest client", 990_000.0), ("fastest client", 1_030_000.0)] {
             read(&mut record, "throttled-100", tool, what, rate);
