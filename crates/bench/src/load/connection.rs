@@ -12,9 +12,7 @@ use super::response::{Head, Parser};
 /// The number of bytes that are discarded at a time.
 pub(super) const BUFFER_BYTES: usize = 256 << 10;
 
-/// The number of bytes received at a time, as browsers and other tools do. On the loopback device, a
-/// segment has nearly 64 KiB. A client that receives it at once acknowledges it 40 ms later, and
-/// servers that join the last bytes with the next ones wait for this.
+/// The number of bytes received at a time, as many clients do.
 const PIECE_BYTES: usize = 16 << 10;
 
 /// The outcome of receiving.

@@ -43,7 +43,7 @@ pub(super) fn run(plan: &Plan) -> Result<Report, Failure> {
             }
         });
         let (stream, head) = opened
-            .map_err(|e| Failure::new(format!("connection {}: {}", at + 1, failure(plan, e))))?;
+            .map_err(|e| Failure::new(format!("connection {}: {}", at + 1, failure(plan, &e))))?;
         tally.response(request, head, begun.elapsed());
         connections.push(stream);
     }

@@ -13,7 +13,7 @@ use crate::Failure;
 use crate::corpus::Dice;
 
 /// The length of a range in bytes.
-pub const RANGE_BYTES: u64 = 64 << 10;
+pub const RANGE_BYTES: usize = 64 << 10;
 
 /// A request, and the response that it must get.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +43,8 @@ pub fn files(address: SocketAddr, files: &[(String, u64)]) -> Vec<Request> {
 
 /// Returns requests for ranges of [`RANGE_BYTES`] at random offsets of a file.
 pub fn ranges(address: SocketAddr, (path, size): &(String, u64), count: usize) -> Vec<Request> {
-    let mut dice = Dice::new(size ^ RANGE_BYTES);
-    let length = RANGE_BYTES.min(*size);
+    let length = (RANGE_BYTES as u64).min(*size);
+    let mut dice = Dice::new(size ^ length);
     let range = |_| {
         let from = dice.below(size - length + 1);
         let to = from + length - 1;
@@ -113,7 +113,7 @@ mod tests {
             let range = request.text.split("bytes=").nth(1).expect("a range");
             let (from, to) = range.trim().split_once('-').expect("two numbers");
             let (from, to): (u64, u64) = (from.parse().expect("n"), to.parse().expect("n"));
-            assert_eq!((to - from + 1, request.length), (RANGE_BYTES, RANGE_BYTES));
+            assert_eq!((to - from + 1, request.length), (RANGE_BYTES as u64, RANGE_BYTES as u64));
             assert!(to < size, "{range}");
             starts.push(from);
         }

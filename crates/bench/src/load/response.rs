@@ -178,6 +178,6 @@ mod tests {
         assert!(fails(b"HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n").contains("not a length"));
         let two = [RESPONSE, RESPONSE].concat();
         assert!(fails(&two).contains("instead of 12"));
-        assert!(fails(&[b'a'; 70_000]).contains("without an end"));
+        assert!(fails(&vec![b'a'; 70_000]).contains("without an end"));
     }
 }

@@ -19,7 +19,7 @@ use crate::stats::float;
 ///
 /// The server refuses connections. A response that ends early is an error in the report.
 pub(super) fn run(plan: &Plan) -> Result<Report, Failure> {
-    let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|e| failure(plan, e.into()))?;
+    let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|e| failure(plan, &e.into()))?;
     let mut clients = Vec::new();
     for at in 0..plan.clients {
         let opened = Connection::open(plan.address).and_then(|mut connection| {
@@ -27,14 +27,14 @@ pub(super) fn run(plan: &Plan) -> Result<Report, Failure> {
             epoll::add(&epoll, &connection, EventData::new_u64(at as u64), EventFlags::IN)?;
             Ok(connection)
         });
-        clients.push((opened.map_err(|e| failure(plan, e))?, 0));
+        clients.push((opened.map_err(|e| failure(plan, &e))?, 0));
     }
     let mut report = Report::default();
     let mut receive = |end: Instant| receive_until(&epoll, &mut clients, end, &mut report);
     let start = Instant::now();
-    let before = receive(start + plan.warm_up).map_err(|e| failure(plan, e))?;
+    let before = receive(start + plan.warm_up).map_err(|e| failure(plan, &e))?;
     let (start, cpu_s) = (Instant::now(), plan.meter.cpu_s());
-    let after = receive(start + plan.window).map_err(|e| failure(plan, e))?;
+    let after = receive(start + plan.window).map_err(|e| failure(plan, &e))?;
     let (seconds, used_s) = (start.elapsed().as_secs_f64(), plan.meter.cpu_s());
     let bytes = || before.iter().zip(&after).map(|(before, after)| after - before);
     report.rates = bytes().map(|bytes| float(bytes) / seconds).collect();

@@ -55,7 +55,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn new(plan: &'a Plan) -> Result<Self, Failure> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|e| failure(plan, e.into()))?;
+        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(|e| failure(plan, &e.into()))?;
         let schedule = match plan.traffic {
             Traffic::Open(rate) => Some(Schedule::new(Instant::now(), rate)),
             _ => None,
@@ -84,7 +84,7 @@ impl<'a> Run<'a> {
             epoll::add(&self.epoll, &connection, data, EventFlags::IN)?;
             Ok(connection)
         });
-        opened.map_err(|e| failure(self.plan, e))
+        opened.map_err(|e| failure(self.plan, &e))
     }
 
     /// Sends and receives until a time, or until so many responses were counted.
@@ -104,7 +104,7 @@ impl<'a> Run<'a> {
             match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&wait)) {
                 Ok(_) => {}
                 Err(rustix::io::Errno::INTR) => continue,
-                Err(e) => return Err(failure(self.plan, e.into())),
+                Err(e) => return Err(failure(self.plan, &e.into())),
             }
             for event in &events {
                 let at = usize::try_from(event.data.u64()).expect("an index");
@@ -181,10 +181,10 @@ impl<'a> Run<'a> {
             (self.connections[at].request, self.connections[at].since);
         let sent = connection.send(&self.plan.requests[connection.request].text);
         self.connections[at] = connection;
-        sent.map_err(|e| failure(self.plan, e))
+        sent.map_err(|e| failure(self.plan, &e))
     }
 }
 
-pub(super) fn failure(plan: &Plan, reason: std::io::Error) -> Failure {
+pub(super) fn failure(plan: &Plan, reason: &std::io::Error) -> Failure {
     Failure::new(format!("{}: {reason}", plan.address))
 }

@@ -70,11 +70,13 @@ requests in Lua. Both are closed loops, in which a client waits for its response
 requests, and hides from the latencies. Therefore one load sends requests at a fixed rate, half of what the tuned nginx
 reaches with ten clients, and counts each latency from the time at which the request was due. Before the first round,
 all bodies of the 1,000 files and the 64 files, one in a hundred of the many files, and 64 ranges are compared with the
-files. No server compresses. nginx runs with the settings of Debian, which include a log and a worker for each
-processor, and tuned: one worker, no log, `open_file_cache` that is checked each second, connections that are never
-closed, with and without `sendfile`. The better of the tuned ones is the measure. The **memory** of a server is the sum
-over its processes. System calls come from `strace -c -f` during 10,000 requests, which are not timed. If the hypervisor
-took more than 1 % of the time, a run is repeated once.
+files. No server compresses. Ranges begin at any byte. On the loopback device, nginx with `sendfile` then sends the last
+bytes of a range 40 ms later, also to wrk: it joins them with later ones until the client acknowledges the rest. nginx
+runs with the settings of Debian, which include a log and a worker for each processor, and tuned: one worker, no log,
+`open_file_cache` that is checked each second, connections that are never closed, with and without `sendfile`. The
+better of the tuned ones is the measure. The **memory** of a server is the sum over its processes. System calls come
+from `strace -c -f` during 10,000 requests, which are not timed. If the hypervisor took more than 1 % of the time, a run
+is repeated once.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
 with the groups that the tree was built to contain. Each copy is read back and compared with its source, including

@@ -79,7 +79,7 @@ impl Race {
     pub(super) fn serve(&mut self, setup: &Setup) -> Result<(), Failure> {
         let (root, counts) = setup.spec.ensure(self.options.store.path())?;
         let descriptors = machine::raise_descriptor_limit();
-        let mut ground = Ground::new(root, counts.names, descriptors)?;
+        let mut ground = Ground::new(&root, counts.names, descriptors)?;
         let wrk = self.options.store.join("wrk.lua");
         wrk::write_script(&wrk, served::SMALL.0, ground.small.len())?;
         let first = self.record.scenarios.len();
@@ -226,12 +226,13 @@ impl Race {
         reason: &Failure,
     ) {
         println!("      {load:14} {}: {reason}", entrant.name);
+        let is_known = |known: &(&str, &str, String)| (known.0, known.1) == (load, entrant.name);
+        if ground.troubles.iter().any(is_known) {
+            return;
+        }
+        ground.troubles.push((load, entrant.name, reason.to_string()));
         if entrant.role == Role::Ours {
             self.complaints.push(format!("{load}: {}: {reason}", entrant.name));
-        }
-        let is_known = |known: &(&str, &str, String)| (known.0, known.1) == (load, entrant.name);
-        if !ground.troubles.iter().any(is_known) {
-            ground.troubles.push((load, entrant.name, reason.to_string()));
         }
     }
 
@@ -244,7 +245,7 @@ impl Race {
 }
 
 impl Ground {
-    fn new(root: PathBuf, names: u64, descriptors: u64) -> Result<Self, Failure> {
+    fn new(root: &Path, names: u64, descriptors: u64) -> Result<Self, Failure> {
         let size = |path: String| {
             let file = root.join(path.trim_start_matches('/'));
             let found = std::fs::metadata(&file).map_err(|e| Failure::at(&file, e))?;
@@ -264,7 +265,7 @@ impl Ground {
             repeated: 0,
             troubles: Vec::new(),
             refused: Vec::new(),
-            root: root.clone(),
+            root: root.to_path_buf(),
         };
         for (path, _) in ground.all_files() {
             let file = root.join(path.trim_start_matches('/'));

@@ -82,9 +82,11 @@ fn answer_all(stream: TcpStream, requests: &AtomicU64) -> std::io::Result<()> {
         let stream = reader.get_mut();
         write!(stream, "HTTP/1.1 {status} x\r\n{fields}Content-Length: {length}\r\n\r\n")?;
         stream.write_all(body)?;
-        while path == "/endless" {
-            stream.write_all(&[0; 10_000])?;
-            thread::sleep(Duration::from_millis(1));
+        if path == "/endless" {
+            loop {
+                stream.write_all(&[0; 10_000])?;
+                thread::sleep(Duration::from_millis(1));
+            }
         }
         if path == "/closing" || path == "/hanging-up" {
             return Ok(());
@@ -185,7 +187,8 @@ fn each_throttled_client_has_its_rate() {
 fn requests_are_learnt_from_the_server() {
     let server = Server::start();
     let ten = ("/ten".to_owned(), 10);
-    let unchanged = request::unchanged(server.address, &[ten.clone()]).expect("it has an ETag");
+    let unchanged =
+        request::unchanged(server.address, std::slice::from_ref(&ten)).expect("it has an ETag");
     assert!(unchanged[0].text.contains("\r\nIf-None-Match: \"t\"\r\n"), "{unchanged:?}");
     let missing = request::missing(server.address, 3).expect("they do not exist");
     assert_eq!((missing.len(), missing[0].status, missing[0].length), (3, 404, 12));

@@ -28,7 +28,7 @@ impl Processors {
         let allowed = sched_getaffinity(None).map_err(|e| Failure::new(e.to_string()))?;
         let mut allowed = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
         let server = allowed.next().unwrap_or(0);
-        Ok(Self { server, clients: allowed.last().unwrap_or(server) })
+        Ok(Self { server, clients: allowed.next_back().unwrap_or(server) })
     }
 }
 
