@@ -38,10 +38,11 @@ mod log;
 mod mark;
 mod operand;
 mod publish;
+pub mod socket;
 mod stat;
 
 pub use credentials::{effective_user, groups, may_give_files_away, umask};
-pub use dir::{Dir, DirBuffer, DirIdentity, DirItem};
+pub use dir::{Dir, DirBuffer, DirIdentity, DirItem, Found};
 pub use error::{Context, Error, Op, io_text, is_gone};
 pub use file::File;
 pub use file::extents::{ExtentSet, SharedLayout};

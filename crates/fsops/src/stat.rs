@@ -195,6 +195,19 @@ impl Stat {
 }
 
 impl Kind {
+    /// Returns the word for the type in JSON output, or `None` if the type is unknown.
+    pub fn word(self) -> Option<&'static str> {
+        Some(match self {
+            Kind::File => "file",
+            Kind::Dir => "directory",
+            Kind::Symlink => "symlink",
+            Kind::Fifo => "fifo",
+            Kind::Socket => "socket",
+            Kind::Device => "device",
+            Kind::Unknown => return None,
+        })
+    }
+
     /// Returns the file type encoded in `mode` (`st_mode`).
     pub fn of_mode(mode: u32) -> Kind {
         kind_of_type(rustix::fs::FileType::from_raw_mode(mode))

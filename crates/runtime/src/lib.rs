@@ -16,11 +16,13 @@
 //! | `usage` | processor time and waits of a thread |
 //! | [`quantity`] | sizes and counts as text for people |
 //! | [`shown`] | names as text for people |
+//! | [`json`] | JSON for programs and terminals |
 //! | [`age`] | ages as text |
 //! | [`epoch`] | times as numbers since the epoch |
 
 pub mod age;
 pub mod epoch;
+pub mod json;
 pub mod memory;
 mod process;
 mod progress;

@@ -41,6 +41,30 @@ impl fmt::Display for Shown {
     }
 }
 
+/// Appends HTML that shows these characters. Each sequence of escapes is in an element `<span class="esc">`.
+pub fn write_html(out: &mut String, shown: impl IntoIterator<Item = Shown>) {
+    let mut is_escape = false;
+    let mut span = |out: &mut String, wanted: bool| {
+        if wanted != is_escape {
+            out.push_str(if wanted { "<span class=\"esc\">" } else { "</span>" });
+            is_escape = wanted;
+        }
+    };
+    for shown in shown {
+        span(out, shown.is_escape());
+        match shown {
+            Shown::Letter('<') => out.push_str("&lt;"),
+            Shown::Letter('>') => out.push_str("&gt;"),
+            Shown::Letter('&') => out.push_str("&amp;"),
+            Shown::Letter('"') => out.push_str("&quot;"),
+            Shown::Letter('\'') => out.push_str("&#39;"),
+            Shown::Letter(letter) => out.push(letter),
+            escape => out.push_str(&escape.to_string()),
+        }
+    }
+    span(out, false);
+}
+
 /// Returns the characters of a text, such as a message.
 pub fn shown_text(text: &[u8]) -> impl Iterator<Item = Shown> {
     text.utf8_chunks().flat_map(|chunk| {

@@ -48,6 +48,13 @@ impl Throttle {
         !progress.poll_stop()
     }
 
+    /// Reserves `amount` units. Returns the time after which the caller may use them; the caller does
+    /// the waiting. A caller that does not use them has taken them from the others.
+    pub fn reserve(&self, amount: u64) -> Duration {
+        let Some(rate) = self.rate else { return Duration::ZERO };
+        self.next_turn(rate, amount).saturating_duration_since(Instant::now())
+    }
+
     fn next_turn(&self, rate: NonZeroU64, amount: u64) -> Instant {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();

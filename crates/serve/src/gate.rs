@@ -4,9 +4,6 @@
 //! The order of the checks matters. A request with a foreign host learns nothing, a request without the
 //! token learns only that a token is needed, and nothing changes before all checks have passed.
 
-mod host;
-mod token;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,8 +16,9 @@ use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
-pub(crate) use self::host::Hosts;
-pub(crate) use self::token::Secret;
+use httpd::hosts::Hosts;
+use httpd::secret::Secret;
+
 use crate::error::PageError;
 use crate::error_page::{bare_page, wants_page};
 

@@ -3,7 +3,7 @@
 //! File names come from the disk and can contain anything. They are shown only through [`name`].
 
 use maud::{Markup, PreEscaped, html};
-use runtime::shown::{Shown, shown_name};
+use runtime::shown::{shown_name, write_html};
 
 use crate::assets;
 
@@ -34,32 +34,8 @@ pub(crate) fn first_tags(title: &str) -> Markup {
 /// in `<span class=esc>`.
 pub(crate) fn name(bytes: &[u8]) -> Markup {
     let mut out = String::with_capacity(bytes.len());
-    write_shown(&mut out, shown_name(bytes));
+    write_html(&mut out, shown_name(bytes));
     html! { bdi { (PreEscaped(out)) } }
-}
-
-/// Appends HTML that shows these characters, with one element around each sequence of escapes.
-pub(crate) fn write_shown(out: &mut String, shown: impl IntoIterator<Item = Shown>) {
-    let mut is_escape = false;
-    let mut span = |out: &mut String, wanted: bool| {
-        if wanted != is_escape {
-            out.push_str(if wanted { "<span class=\"esc\">" } else { "</span>" });
-            is_escape = wanted;
-        }
-    };
-    for shown in shown {
-        span(out, shown.is_escape());
-        match shown {
-            Shown::Letter('<') => out.push_str("&lt;"),
-            Shown::Letter('>') => out.push_str("&gt;"),
-            Shown::Letter('&') => out.push_str("&amp;"),
-            Shown::Letter('"') => out.push_str("&quot;"),
-            Shown::Letter('\'') => out.push_str("&#39;"),
-            Shown::Letter(letter) => out.push(letter),
-            escape => out.push_str(&escape.to_string()),
-        }
-    }
-    span(out, false);
 }
 
 /// Returns a path whose directory is shortened if there is too little room, so that the name stays visible.

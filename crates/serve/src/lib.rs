@@ -11,7 +11,6 @@
 //! | `stall` | ends connections to clients that stop reading |
 //! | `gate` | decides which requests may pass: host, token, origin; response headers |
 //! | `api` | JSON requests from scripts, and their responses |
-//! | `tls`, `private_file` | the certificate of the server, and the files that keep its secrets |
 //! | `app` | state that all handlers share |
 //! | `assets` | style sheet, scripts and icon, embedded in the program |
 //! | `compress` | gzip for text |
@@ -44,13 +43,11 @@ mod layout;
 mod open_problem;
 mod options;
 mod pages;
-mod private_file;
 mod quantity;
 mod server;
 mod stall;
 #[cfg(test)]
 mod testing;
-mod tls;
 
 pub use error::Error;
 pub use options::Options;

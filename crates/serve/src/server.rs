@@ -11,6 +11,9 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use httpd::certificate::Certificate;
+use httpd::hosts::Hosts;
+use httpd::secret::Secret;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -25,11 +28,10 @@ use crate::app::disks::FILE_THREADS;
 use crate::compress::compress;
 use crate::error::Error;
 use crate::error_page::show_errors;
-use crate::gate::{Gate, Hosts, Secret, pass};
+use crate::gate::{Gate, pass};
 use crate::options::Options;
 use crate::pages;
 use crate::stall::StallGuard;
-use crate::tls::Tls;
 
 /// Maximum number of open connections, if the process may have enough descriptors. A browser opens six, and
 /// an idle connection takes about 10 KiB.
@@ -64,7 +66,7 @@ pub struct Server {
     address: SocketAddr,
     gate: Arc<Gate>,
     app: Arc<App>,
-    tls: Option<Tls>,
+    tls: Option<Certificate>,
     stop: Stopper,
 }
 
@@ -94,9 +96,17 @@ impl Server {
         let address = listener.local_addr().map_err(failed)?;
         let hosts = Hosts::new(address.ip(), &options.hosts);
         let certificate = options.certificate.as_ref();
-        let tls = certificate.map(|file| Tls::open(file, address, &options.hosts)).transpose()?;
+        let certificate = certificate.map(|file| {
+            let opened = Certificate::open(file, address, &options.hosts);
+            opened.map_err(|source| Error::Certificate { file: file.into(), source })
+        });
+        let tls = certificate.transpose()?;
         let token = options.token_file.as_ref();
-        let token = token.map_or_else(|| Ok(Secret::random()?), |file| Secret::kept_in(file))?;
+        let token = match token {
+            None => Secret::random()?,
+            Some(file) => Secret::kept_in(file)
+                .map_err(|source| Error::TokenFile { file: file.into(), source })?,
+        };
         let gate = Arc::new(Gate::new(hosts, address.port(), token, tls.is_some())?);
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
         Ok(Server { listener, address, gate, app, tls, stop: Stopper::default() })
@@ -140,7 +150,7 @@ impl Server {
             let listener = TokioListener::from_std(listener)?;
             tokio::spawn(look_after(Arc::clone(&app)));
             tokio::select! {
-                never = accept(&listener, router, tls.map(|tls| tls.acceptor)) => never,
+                never = accept(&listener, router, tls.map(|tls| tls.config.into())) => never,
                 () = stop.0.notified() => Ok(()),
             }
         });

@@ -20,7 +20,10 @@ use tower::ServiceExt;
 
 use crate::app::App;
 use crate::app::reviews::Loaded;
-use crate::gate::{Gate, Hosts, Secret};
+use httpd::hosts::Hosts;
+use httpd::secret::Secret;
+
+use crate::gate::Gate;
 use crate::jobs::{Job, JobId};
 use crate::options::Options;
 use crate::pages::file::Address;

@@ -296,6 +296,16 @@ fn has_copy(stores: &[PathBuf], path: &Path) -> bool {
     })
 }
 
+/// Waits until no process has the file open for writing. A process that another test starts shares the open files of
+/// this process until its `execve(2)`, and the kernel grants no lease on a file that is open for writing.
+fn wait_until_closed(path: &Path) {
+    let file = fsops::File::open(path).expect("opens");
+    let timeout = Instant::now() + TEST_TIMEOUT;
+    while matches!(file.take_lease(), fsops::Lease::Written) && Instant::now() < timeout {
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
 /// A run that separates two names is killed before each of its changes. A program then edits the file while the next
 /// run removes the copy.
 #[test]
@@ -312,6 +322,7 @@ fn an_edit_while_a_recovery_removes_a_copy_has_to_wait() {
                 let runs = Runs::open(&world.runs, |_| {}).expect("opens");
                 drop(apply(&runs, Kind::Separate, planned, 1));
             });
+            wait_until_closed(&world.tree.join("a"));
             let found = Rc::new(RefCell::new(None));
             let (said, stores, path) = (Rc::clone(&found), world.stores(), world.tree.join("b"));
             before_change(number, move || {

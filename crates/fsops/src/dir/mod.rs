@@ -1,5 +1,6 @@
 //! Open directories, whose entries are listed, examined and opened without following links.
 
+mod beneath;
 mod listing;
 mod metadata;
 mod names;
@@ -14,6 +15,7 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, RawDir, ResolveFlags};
 
+pub use beneath::Found;
 pub use same_mount::DirIdentity;
 
 use crate::file::File;

@@ -5,6 +5,7 @@ pub(crate) mod cache;
 pub(crate) mod extents;
 pub(crate) mod lease;
 pub(crate) mod new_file;
+mod send;
 pub(crate) mod share;
 pub(crate) mod xattr;
 
@@ -30,7 +31,7 @@ pub struct File {
     name: Vec<u8>,
 }
 
-const FLAGS: OFlags = OFlags::RDONLY
+pub(crate) const FLAGS: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NOFOLLOW)
     .union(OFlags::NONBLOCK)

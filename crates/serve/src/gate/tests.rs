@@ -4,7 +4,10 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::Method;
 
-use super::{Gate, Hosts, Refused, Secret};
+use httpd::hosts::Hosts;
+use httpd::secret::Secret;
+
+use super::{Gate, Refused};
 
 fn gate() -> Gate {
     let token = Secret::random().expect("random");

@@ -74,7 +74,7 @@ fn respond(
     let tag = opened.tag();
     let media_type = if is_download { Type::Other } else { opened.kind }.media_type();
     let response = Response::builder()
-        .header(ETAG, &tag)
+        .header(ETAG, tag.to_string())
         .header(CACHE_CONTROL, CACHE)
         .header(CONTENT_SECURITY_POLICY, POLICY)
         .header(ACCEPT_RANGES, "bytes");

@@ -5,11 +5,12 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 16] = [
+const LAYERS: [(&str, u8); 18] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
     ("device", 1),
+    ("httpd", 1),
     ("walk", 2),
     ("content", 2),
     ("catalog", 3),
@@ -21,6 +22,7 @@ const LAYERS: [(&str, u8); 16] = [
     ("space", 4),
     ("mirror", 5),
     ("serve", 5),
+    ("share", 5),
     ("lop", 6),
 ];
 

@@ -28,7 +28,7 @@ impl<'a> Line<'a> {
         Line {
             action: word(change.action),
             path: JsonPath::new(&change.path),
-            kind: kind(change),
+            kind: Kind::of_mode(change.file_type).word(),
             size: change.size,
             from: change.to.as_deref().map(JsonPath::new),
             differs: words(change.differences),
@@ -68,18 +68,6 @@ fn word(what: Action) -> &'static str {
         Action::Removed => "remove",
         Action::Reused => "reuse",
     }
-}
-
-fn kind(change: &Change) -> Option<&'static str> {
-    Some(match Kind::of_mode(change.file_type) {
-        Kind::File => "file",
-        Kind::Dir => "directory",
-        Kind::Symlink => "symlink",
-        Kind::Fifo => "fifo",
-        Kind::Socket => "socket",
-        Kind::Device => "device",
-        Kind::Unknown => return None,
-    })
 }
 
 fn words(differs: Differences) -> Vec<&'static str> {

@@ -8,9 +8,7 @@ use std::io::{self, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use runtime::shown::is_confusing;
 use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
 
 /// The version of all documents. It increases when a key is removed or renamed, or when its meaning changes. New keys
 /// do not change it.
@@ -126,33 +124,6 @@ pub(super) fn serialize_path<S: serde::Serializer>(path: &[u8], to: S) -> Result
 pub(crate) fn to_json(value: &impl Serialize) -> String {
     let mut text = Vec::new();
     // Writing to a vector cannot fail. Serialising cannot fail either, because all keys of lop's types are strings.
-    let _infallible = write_json(&mut text, value);
+    let _infallible = runtime::json::write(&mut text, value);
     String::from_utf8(text).unwrap_or_default()
-}
-
-pub(super) fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<()> {
-    Ok(value.serialize(&mut Serializer::with_formatter(out, Plain))?)
-}
-
-/// A formatter that escapes every character that could disturb a terminal.
-///
-/// JSON requires escapes only for the first 32 characters. This formatter also escapes the other control characters
-/// and those that change the text direction. Every parser accepts these escapes.
-struct Plain;
-
-impl Formatter for Plain {
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_confusing(*c)) {
-            out.write_all(&rest.as_bytes()[..at])?;
-            // All of these characters are in the Basic Multilingual Plane, so one escape sequence is enough.
-            write!(out, "\\u{:04x}", u32::from(c))?;
-            rest = &rest[at + c.len_utf8()..];
-        }
-        out.write_all(rest.as_bytes())
-    }
 }

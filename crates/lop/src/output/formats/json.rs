@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::document::{JsonList, JsonPath, write_json};
+use super::document::{JsonList, JsonPath};
 use super::{GroupHead, GroupWriter};
 
 /// Writes `{"format_version":1,"groups":[…],"summary":{…}}`.
@@ -39,7 +39,7 @@ impl<W: Write> GroupWriter for Json<W> {
             out.write_all(b",")?;
         }
         self.files += 1;
-        write_json(&mut out, &JsonFile { path: JsonPath::new(path), state: mark })
+        runtime::json::write(&mut out, &JsonFile { path: JsonPath::new(path), state: mark })
     }
 
     fn end(&mut self) -> io::Result<()> {

@@ -3,9 +3,8 @@
 //! File names come from the disk and can contain anything. The header consists of ASCII letters only,
 //! so no name can end the header or start another one.
 
-use std::fmt::Write;
-
 use axum::http::HeaderValue;
+use httpd::percent;
 use runtime::shown::is_confusing;
 
 /// Maximum number of bytes of a name. File systems allow 255; replacements can make it longer.
@@ -24,14 +23,8 @@ fn encoded(name: &[u8]) -> String {
     for letter in String::from_utf8_lossy(name).chars() {
         let is_safe = !is_confusing(letter) && !matches!(letter, '/' | '\\');
         let letter = if is_safe { letter } else { '_' };
-        for &byte in letter.encode_utf8(&mut [0; 4]).as_bytes() {
-            if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
-                out.push(char::from(byte));
-            } else {
-                // Writing to a string cannot fail.
-                let _always = write!(out, "%{byte:02X}");
-            }
-        }
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
+        out.push_str(&percent::encode(letter.encode_utf8(&mut [0; 4]).as_bytes(), is_plain));
         if out.len() > MAX_NAME {
             break;
         }

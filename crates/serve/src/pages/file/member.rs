@@ -8,6 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use fsops::{File, Stat};
+use httpd::entity_tag::EntityTag;
 use review::Condition;
 use walk::{PathOpener, split_path};
 
@@ -87,9 +88,10 @@ impl Opened {
     }
 
     /// Returns the entity tag. It differs between versions of a file.
-    pub(super) fn tag(&self) -> String {
+    pub(super) fn tag(&self) -> EntityTag {
         let Stat { device, inode, size, ctime_ns, .. } = self.stat;
-        format!("\"{device:x}-{inode:x}-{size:x}-{:x}-{ctime_ns:x}\"", self.stat.mtime_ns())
+        let mtime_ns = self.stat.mtime_ns();
+        EntityTag::strong(format!("{device:x}-{inode:x}-{size:x}-{mtime_ns:x}-{ctime_ns:x}"))
     }
 }
 

@@ -1,9 +1,8 @@
 //! Shows the beginning of a file as text.
 
 use maud::{Markup, PreEscaped, html};
-use runtime::shown::{Shown, shown_text};
+use runtime::shown::{Shown, shown_text, write_html};
 
-use crate::layout::write_shown;
 use crate::quantity;
 
 /// Number of bytes that are shown.
@@ -18,7 +17,7 @@ pub(super) fn fragment(start: &[u8], size: u64) -> Markup {
         Shown::Escaped(letter @ ('\n' | '\t')) => Shown::Letter(letter),
         other => other,
     };
-    write_shown(&mut text, shown_text(shown).map(keep_lines));
+    write_html(&mut text, shown_text(shown).map(keep_lines));
     html! {
         pre tabindex="0" aria-label="Text of the file" { (PreEscaped(text)) }
         @if is_cut {

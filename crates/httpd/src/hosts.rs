@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 
 /// The host names and addresses that belong to the server.
 #[derive(Clone, Debug)]
-pub(crate) struct Hosts {
+pub struct Hosts {
     /// True if the server listens on a loopback address only.
     is_local: bool,
     /// Further names, in lower case.
@@ -17,14 +17,14 @@ pub(crate) struct Hosts {
 
 impl Hosts {
     /// Returns the hosts of a server that listens on `address` and is also reached by `names`.
-    pub(crate) fn new(address: IpAddr, names: &[String]) -> Hosts {
+    pub fn new(address: IpAddr, names: &[String]) -> Hosts {
         let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
         Hosts { is_local: address.is_loopback(), names }
     }
 
     /// Returns whether a `Host` header, with or without a port, names the server. Ports are not
     /// compared, because `ssh -L` and proxies change them.
-    pub(crate) fn contain(&self, header: &str) -> bool {
+    pub fn contain(&self, header: &str) -> bool {
         let Some(host) = without_port(header) else { return false };
         if let Some(address) = address(host) {
             return !self.is_local || address.is_loopback();

@@ -13,43 +13,41 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use sha2::{Digest, Sha256};
-use tokio_rustls::TlsAcceptor;
 
-use crate::error::Error;
 use crate::private_file;
 
 /// The certificate of the server.
-pub(crate) struct Tls {
-    pub(crate) acceptor: TlsAcceptor,
+pub struct Certificate {
+    /// The settings of encrypted connections.
+    pub config: Arc<ServerConfig>,
     /// SHA-256 of the certificate, as browsers show it.
-    pub(crate) fingerprint: String,
+    pub fingerprint: String,
 }
 
-impl std::fmt::Debug for Tls {
+impl std::fmt::Debug for Certificate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tls").field("fingerprint", &self.fingerprint).finish_non_exhaustive()
+        f.debug_struct("Certificate")
+            .field("fingerprint", &self.fingerprint)
+            .finish_non_exhaustive()
     }
 }
 
-impl Tls {
+impl Certificate {
     /// Reads the certificate from `file`. If the file does not exist, makes a certificate for the address
     /// and the names of the server, and stores it.
     ///
     /// # Errors
     ///
     /// Fails if the file cannot be read or created, is not private, or contains no usable certificate.
-    pub(crate) fn open(file: &Path, address: SocketAddr, names: &[String]) -> Result<Tls, Error> {
-        let failed = |source| Error::Certificate { file: file.into(), source };
+    pub fn open(file: &Path, address: SocketAddr, names: &[String]) -> io::Result<Certificate> {
         let pem = match private_file::read(file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                make(file, address, names).map_err(failed)?
-            }
-            read => read.map_err(failed)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => make(file, address, names)?,
+            read => read?,
         };
-        Tls::from_pem(&pem).map_err(failed)
+        Certificate::from_pem(&pem)
     }
 
-    fn from_pem(pem: &[u8]) -> io::Result<Tls> {
+    fn from_pem(pem: &[u8]) -> io::Result<Certificate> {
         let invalid = |error: &dyn std::fmt::Display| {
             io::Error::new(io::ErrorKind::InvalidData, error.to_string())
         };
@@ -64,7 +62,7 @@ impl Tls {
                 .with_no_client_auth()
                 .with_single_cert(vec![certificate], key)
                 .map_err(|e| invalid(&e))?;
-        Ok(Tls { acceptor: Arc::new(config).into(), fingerprint: pairs.join(":") })
+        Ok(Certificate { config: Arc::new(config), fingerprint: pairs.join(":") })
     }
 }
 
@@ -83,14 +81,14 @@ fn make(file: &Path, address: SocketAddr, names: &[String]) -> io::Result<Vec<u8
 
 #[cfg(test)]
 mod tests {
-    use super::Tls;
+    use super::Certificate;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_certificate_stays_the_same_and_private() {
         let tree = testkit::TempTree::new();
         let file = tree.path().join("catalog.db.tls");
-        let open = || Tls::open(&file, ([127, 0, 0, 1], 1).into(), &["nas".into()]);
+        let open = || Certificate::open(&file, ([127, 0, 0, 1], 1).into(), &["nas".into()]);
         let first = open().expect("made").fingerprint;
         assert_eq!(first.len(), 32 * 3 - 1);
         assert_eq!(open().expect("read").fingerprint, first);

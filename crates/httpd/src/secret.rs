@@ -6,12 +6,11 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
-use crate::error::Error;
 use crate::private_file;
 
 /// A secret of 256 random bits, written as 64 hexadecimal digits.
 #[derive(Clone)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
     /// Makes a new secret.
@@ -19,7 +18,7 @@ impl Secret {
     /// # Errors
     ///
     /// Fails if the system has no random numbers.
-    pub(crate) fn random() -> Result<Secret, getrandom::Error> {
+    pub fn random() -> Result<Secret, getrandom::Error> {
         let mut bytes = [0u8; 32];
         getrandom::fill(&mut bytes)?;
         Ok(Secret::of_bytes(&bytes))
@@ -29,20 +28,20 @@ impl Secret {
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read or created, is not private, or contains no secret.
-    pub(crate) fn kept_in(file: &Path) -> Result<Secret, Error> {
-        let failed = |source| Error::TokenFile { file: file.into(), source };
+    /// Fails if the file cannot be read or created, is not private, or contains no secret, or if the system
+    /// has no random numbers.
+    pub fn kept_in(file: &Path) -> io::Result<Secret> {
         match private_file::read(file) {
             Ok(bytes) => Secret::parse(&bytes).ok_or_else(|| {
-                failed(io::Error::new(io::ErrorKind::InvalidData, "not 64 hexadecimal digits"))
+                io::Error::new(io::ErrorKind::InvalidData, "not 64 hexadecimal digits")
             }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let secret = Secret::random()?;
+                let secret = Secret::random().map_err(io::Error::other)?;
                 let line = format!("{}\n", secret.0);
-                private_file::create(file, line.as_bytes()).map_err(failed)?;
+                private_file::create(file, line.as_bytes())?;
                 Ok(secret)
             }
-            Err(error) => Err(failed(error)),
+            Err(error) => Err(error),
         }
     }
 
@@ -60,19 +59,20 @@ impl Secret {
 
     /// Derives another secret from this one without revealing it. Different purposes give different
     /// secrets.
-    pub(crate) fn derived(&self, purpose: &str) -> Secret {
+    #[must_use]
+    pub fn derived(&self, purpose: &str) -> Secret {
         let digest = Sha256::new().chain_update(purpose).chain_update(&self.0).finalize();
         Secret::of_bytes(&digest)
     }
 
     /// Returns the digits.
-    pub(crate) fn digits(&self) -> &str {
+    pub fn digits(&self) -> &str {
         &self.0
     }
 
     /// Returns whether `text` is this secret. The time that this takes does not depend on how many
     /// digits are right.
-    pub(crate) fn is(&self, text: &str) -> bool {
+    pub fn is(&self, text: &str) -> bool {
         let (own, other) = (self.0.as_bytes(), text.as_bytes());
         let differences = own.iter().zip(other).fold(0u8, |all, (a, b)| all | (a ^ b));
         own.len() == other.len() && std::hint::black_box(differences) == 0

@@ -1,0 +1,290 @@
+//! Sends a response. A response that the socket does not take at once waits in its connection.
+
+use std::io::{self, IoSlice};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::Tail;
+use super::limits::{Allowance, CALL, Rates, Reserved, TURN};
+use super::response::{Body, Bytes, FileRange, Part, Parts, Response, read_exactly};
+use super::stream::Stream;
+
+/// Bytes of a file that are read at a time if they have to be encrypted.
+const PIECE: usize = 32 << 10;
+
+/// Bytes of a file for which the page cache is asked at a time.
+const CACHE_STRIDE: u64 = 8 << 20;
+
+/// A response that is being sent.
+pub(super) struct Output {
+    head: Option<Bytes>,
+    tail: Option<Tail>,
+    body: Option<Bytes>,
+    /// Number of bytes of `head`, `tail` and `body` that were sent.
+    at: usize,
+    file: Option<FileRange>,
+    /// Offset up to which the bytes of the file were in the page cache.
+    cached: u64,
+    parts: Option<Box<dyn Parts>>,
+    reserved: Reserved,
+    sent: u64,
+}
+
+/// How far a response got.
+pub(super) enum Progress {
+    /// Everything was sent.
+    Done,
+    /// The turn of the connection is over; the socket may take more.
+    Again,
+    /// The rate limit of all connections is exhausted for this time.
+    Wait(Duration),
+    /// Another thread has to do some work first.
+    Work(Work),
+}
+
+/// Work that may wait for a disk.
+pub(super) enum Work {
+    /// Send bytes of a file.
+    Send(FileRange, usize),
+    /// Read bytes of a file.
+    Read(FileRange, usize),
+    /// Get the next part.
+    Next(Box<dyn Parts>),
+}
+
+/// The result of work.
+pub(super) enum Worked {
+    Sent(io::Result<usize>),
+    Read(io::Result<Bytes>),
+    Next(Box<dyn Parts>, io::Result<Option<Part>>),
+}
+
+impl Work {
+    /// Does the work. `socket` is that of the connection.
+    pub(super) fn run(self, socket: &Arc<OwnedFd>) -> Worked {
+        match self {
+            Work::Send(range, length) => Worked::Sent(send(&range, socket, length)),
+            Work::Read(range, length) => Worked::Read(
+                read(&range, length, |buffer, at| range.served.file.read_at(buffer, at).map(Some))
+                    .and_then(|read| read.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())),
+            ),
+            Work::Next(mut parts) => {
+                let part = parts.next();
+                Worked::Next(parts, part)
+            }
+        }
+    }
+}
+
+impl Output {
+    /// Prepares a response. `tail` is the end of its head.
+    pub(super) fn new(response: Response, tail: Tail, is_head: bool) -> Output {
+        let mut output = Output {
+            head: Some(response.head),
+            tail: Some(tail),
+            body: None,
+            at: 0,
+            file: None,
+            cached: 0,
+            parts: None,
+            reserved: Reserved::default(),
+            sent: 0,
+        };
+        match response.body {
+            _ if is_head => {}
+            Body::Empty => {}
+            Body::Bytes(bytes) => output.body = Some(bytes),
+            Body::File(range) => output.file = Some(range),
+            Body::Parts(parts) => output.parts = Some(parts),
+        }
+        output
+    }
+
+    /// Returns the number of bytes that were sent.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
+    }
+
+    /// Sends what the socket takes.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`io::ErrorKind::WouldBlock`] if the socket takes nothing now. After any other error,
+    /// the response cannot be completed and the connection has to be closed.
+    pub(super) fn write(&mut self, stream: &mut Stream, rates: &Rates) -> io::Result<Progress> {
+        let end = self.sent + TURN as u64;
+        while self.sent < end {
+            let in_memory = self.in_memory();
+            let in_file = self.file.as_ref().map_or(0, |file| file.end - file.at);
+            if in_memory == 0 && in_file == 0 {
+                self.forget_memory();
+                if let Some(parts) = self.parts.take() {
+                    return Ok(Progress::Work(Work::Next(parts)));
+                }
+                stream.flush()?;
+                return Ok(Progress::Done);
+            }
+            let wanted = if in_memory > 0 { in_memory } else { to_usize(in_file) };
+            let wanted = self.set_rate(wanted, stream, rates)?;
+            let allowed = match self.reserved.allow(wanted, &rates.total) {
+                Allowance::Bytes(allowed) => allowed,
+                Allowance::Wait(time) => return Ok(Progress::Wait(time)),
+            };
+            let sent = if in_memory > 0 {
+                let more = in_file > 0 || self.parts.is_some();
+                let sent = self.send_memory(stream, allowed, more)?;
+                self.at += sent;
+                sent
+            } else {
+                match self.send_file(stream, allowed)? {
+                    Ok(sent) => sent,
+                    Err(work) => return Ok(Progress::Work(work)),
+                }
+            };
+            self.count(sent);
+        }
+        Ok(Progress::Again)
+    }
+
+    /// Takes the result of work.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the work failed; [`io::ErrorKind::WouldBlock`] only means that the socket was full.
+    pub(super) fn take(&mut self, worked: Worked) -> io::Result<()> {
+        match worked {
+            Worked::Sent(sent) => {
+                let sent = sent?;
+                self.advance_file(sent);
+                self.count(sent);
+            }
+            Worked::Read(bytes) => {
+                let bytes = bytes?;
+                self.advance_file(bytes.len());
+                self.set_memory(bytes);
+            }
+            Worked::Next(parts, part) => match part? {
+                Some(Part::Bytes(bytes)) => {
+                    self.parts = Some(parts);
+                    self.set_memory(bytes);
+                }
+                Some(Part::File(range)) => {
+                    self.parts = Some(parts);
+                    self.cached = range.at;
+                    self.file = Some(range);
+                }
+                None => {}
+            },
+        }
+        Ok(())
+    }
+
+    /// Sets the rate of the connection. The first bytes of a response have no limit. Returns how many of
+    /// the `wanted` bytes can be sent at this rate.
+    fn set_rate(&self, wanted: usize, stream: &mut Stream, rates: &Rates) -> io::Result<usize> {
+        let Some(rate) = rates.connection.filter(|_| rates.after > 0) else { return Ok(wanted) };
+        let free = rates.after.saturating_sub(self.sent);
+        stream.set_rate((free == 0).then_some(rate))?;
+        Ok(if free == 0 { wanted } else { wanted.min(to_usize(free)) })
+    }
+
+    fn in_memory(&self) -> usize {
+        self.slices().iter().map(|slice| slice.len()).sum::<usize>() - self.at
+    }
+
+    fn slices(&self) -> [&[u8]; 3] {
+        [
+            self.head.as_deref().unwrap_or_default(),
+            self.tail.as_ref().map_or(&[], Tail::bytes),
+            self.body.as_deref().unwrap_or_default(),
+        ]
+    }
+
+    fn send_memory(&self, stream: &mut Stream, allowed: usize, more: bool) -> io::Result<usize> {
+        let mut skip = self.at;
+        let mut left = allowed;
+        let rest = self.slices().map(|slice| {
+            let start = skip.min(slice.len());
+            let end = (start + left).min(slice.len());
+            skip -= start;
+            left -= end - start;
+            IoSlice::new(&slice[start..end])
+        });
+        stream.send(&rest, more || left == 0 && allowed < self.in_memory())
+    }
+
+    fn forget_memory(&mut self) {
+        (self.head, self.tail, self.body, self.at) = (None, None, None, 0);
+    }
+
+    fn set_memory(&mut self, bytes: Bytes) {
+        self.forget_memory();
+        self.body = Some(bytes);
+    }
+
+    /// Sends bytes of the file if they are in the page cache. Returns work for another thread if not.
+    fn send_file(
+        &mut self,
+        stream: &mut Stream,
+        allowed: usize,
+    ) -> io::Result<Result<usize, Work>> {
+        let Some(range) = &mut self.file else { return Ok(Ok(0)) };
+        if !stream.is_plain() {
+            let length = allowed.min(PIECE);
+            let file = &range.served.file;
+            let Some(bytes) = read(range, length, |buffer, at| file.read_cached(buffer, at))?
+            else {
+                return Ok(Err(Work::Read(range.clone(), length)));
+            };
+            self.advance_file(bytes.len());
+            self.set_memory(bytes);
+            return Ok(Ok(0));
+        }
+        if range.at >= self.cached {
+            let stride = (range.end - range.at).min(CACHE_STRIDE);
+            if range.served.file.is_cached(range.at, stride) != Some(true) {
+                return Ok(Err(Work::Send(range.clone(), allowed)));
+            }
+            self.cached = range.at + stride;
+        }
+        let length = allowed.min(to_usize(self.cached - range.at));
+        let sent = send(range, stream.socket(), length)?;
+        self.advance_file(sent);
+        Ok(Ok(sent))
+    }
+
+    fn advance_file(&mut self, bytes: usize) {
+        if let Some(range) = &mut self.file {
+            range.at += bytes as u64;
+        }
+    }
+
+    fn count(&mut self, bytes: usize) {
+        self.sent += bytes as u64;
+        self.reserved.spend(bytes);
+    }
+}
+
+/// Sends bytes of a file. Fails if the file has changed or is shorter than it was.
+fn send(range: &FileRange, socket: &Arc<OwnedFd>, length: usize) -> io::Result<usize> {
+    range.served.check()?;
+    match range.served.file.send_to(socket.as_fd(), range.at, length.min(CALL))? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        sent => Ok(sent),
+    }
+}
+
+/// Reads `length` bytes of a file. `read` fills a buffer from an offset.
+fn read(
+    range: &FileRange,
+    length: usize,
+    read: impl FnOnce(&mut [u8], u64) -> io::Result<Option<usize>>,
+) -> io::Result<Option<Bytes>> {
+    range.served.check()?;
+    read_exactly(length, |buffer| read(buffer, range.at))
+}
+
+fn to_usize(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,158 @@
+//! The connection to a client, plain or encrypted.
+
+use std::io::{self, IoSlice, Read, Write};
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
+use rustls::{ServerConfig, ServerConnection};
+
+/// Maximum number of bytes that wait for encryption or for the socket.
+const TLS_BUFFER: usize = 64 * 1024;
+
+/// A nonblocking connection. Operations that would have to wait fail with
+/// [`io::ErrorKind::WouldBlock`].
+pub(super) struct Stream {
+    socket: Arc<OwnedFd>,
+    tls: Option<Box<ServerConnection>>,
+    /// The rate that was set last, or 0 if none was.
+    rate: u64,
+}
+
+impl Stream {
+    /// Returns the stream of an accepted socket, encrypted if there is a configuration.
+    pub(super) fn new(socket: OwnedFd, tls: Option<&Arc<ServerConfig>>) -> io::Result<Stream> {
+        let tls = tls.map(|config| {
+            let mut connection = ServerConnection::new(Arc::clone(config));
+            if let Ok(connection) = &mut connection {
+                connection.set_buffer_limit(Some(TLS_BUFFER));
+            }
+            connection.map(Box::new).map_err(io::Error::other)
+        });
+        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, rate: 0 })
+    }
+
+    /// Returns the socket, which stays open as long as the result exists.
+    pub(super) fn socket(&self) -> &Arc<OwnedFd> {
+        &self.socket
+    }
+
+    /// Returns whether bytes can go to the socket as they are.
+    pub(super) fn is_plain(&self) -> bool {
+        self.tls.is_none()
+    }
+
+    /// Receives bytes. Returns 0 when the client sends no more.
+    pub(super) fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return Socket(&self.socket).read(buffer) };
+        loop {
+            match tls.reader().read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // The client closed the connection without saying so.
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(0),
+                read => return read,
+            }
+            let received = tls.read_tls(&mut Socket(&self.socket))?;
+            let processed = tls.process_new_packets();
+            // The handshake, or the alert that explains the error.
+            flush(tls, &self.socket)?;
+            processed.map_err(invalid)?;
+            if received == 0 && tls.is_handshaking() {
+                return Ok(0);
+            }
+        }
+    }
+
+    /// Sends bytes from several slices. `more` says that further bytes follow at once.
+    pub(super) fn send(&mut self, slices: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
+        let Some(tls) = &mut self.tls else { return Socket(&self.socket).send(slices, more) };
+        flush(tls, &self.socket)?;
+        let taken = tls.writer().write_vectored(slices)?;
+        match flush(tls, &self.socket) {
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => Err(error),
+            _ => Ok(taken),
+        }
+    }
+
+    /// Sends bytes that were encrypted before.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        self.tls.as_mut().map_or(Ok(()), |tls| flush(tls, &self.socket))
+    }
+
+    /// Limits the rate of the connection in bytes per second, or removes the limit.
+    pub(super) fn set_rate(&mut self, rate: Option<NonZeroU64>) -> io::Result<()> {
+        let rate = rate.map_or(u64::MAX, NonZeroU64::get);
+        if self.rate != rate {
+            fsops::socket::set_max_pacing_rate(self.socket.as_fd(), rate)?;
+            self.rate = rate;
+        }
+        Ok(())
+    }
+
+    /// Tells the client that no more bytes follow.
+    pub(super) fn finish(&mut self) {
+        if let Some(tls) = &mut self.tls {
+            tls.send_close_notify();
+            // If the socket takes nothing, the client notices the end without the notice.
+            let _full = flush(tls, &self.socket);
+        }
+        // It fails if the client has gone.
+        let _gone = rustix::net::shutdown(&*self.socket, Shutdown::Write);
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+fn flush(tls: &mut ServerConnection, socket: &OwnedFd) -> io::Result<()> {
+    while tls.wants_write() {
+        tls.write_tls(&mut Socket(socket))?;
+    }
+    Ok(())
+}
+
+fn invalid(error: rustls::Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+/// A socket as the standard library's traits see it.
+struct Socket<'s>(&'s OwnedFd);
+
+impl Socket<'_> {
+    fn send(&self, slices: &[IoSlice<'_>], more: bool) -> io::Result<usize> {
+        let more = if more { SendFlags::MORE } else { SendFlags::empty() };
+        loop {
+            let control = &mut SendAncillaryBuffer::default();
+            match rustix::net::sendmsg(self.0, slices, control, SendFlags::NOSIGNAL | more) {
+                Err(Errno::INTR) => {}
+                sent => return Ok(sent?),
+            }
+        }
+    }
+}
+
+impl Read for Socket<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match rustix::net::recv(self.0, &mut *buffer, RecvFlags::empty()) {
+                Err(Errno::INTR) => {}
+                received => return Ok(received?.1),
+            }
+        }
+    }
+}
+
+impl Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.send(&[IoSlice::new(bytes)], false)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,9 @@
+//! Tests of the server over sockets.
+
+#![expect(clippy::disallowed_methods, reason = "the tests write the files that a server sends")]
+
+mod client;
+mod files;
+mod hostile;
+mod requests;
+mod running;
