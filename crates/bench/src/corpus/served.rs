@@ -8,61 +8,70 @@
 use super::content::Content;
 use super::plan::Plan;
 
-/// The directory and the number of the files that are small enough and few enough for any cache.
-pub(crate) const SMALL: (&str, u64) = ("small", 1_000);
-/// The directory and the number of the files of 1 MiB.
-pub(crate) const MIB: (&str, u64) = ("mib", 64);
-/// The name of the large file.
+/// The number of names of the published tree.
+pub(super) const NAMES: u64 = 101_065;
+/// The path of the large file.
 pub(crate) const BIG: &str = "big";
-/// The number of small files that are too many for a cache. Their directory is `many`.
-const MANY: u64 = 100_000;
-/// The number of these files in each of its subdirectories.
+/// The number of files in each subdirectory of `many`.
 const PER_DIR: u64 = 1_000;
-
-/// The number of names of the tree.
-pub(super) const NAMES: u64 = SMALL.1 + MIB.1 + 1 + MANY;
 
 const SMALL_BYTES: u64 = 8 << 10;
 const BIG_BYTES: f64 = 4_294_967_296.0;
 
-/// Plans `served`. Only the number of the many files depends on `names`, and only the size of the
-/// large file depends on the scale. It stays a multiple of 1 MiB.
+/// The number of files in each set of a tree. In the published tree, `many` has 100,000.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sets {
+    /// 8 KiB each, in `small`. They are few enough for any cache.
+    small: u64,
+    /// 1 MiB each, in `mib`.
+    mib: u64,
+    /// 8 KiB each, in subdirectories of `many`. They are too many for most caches.
+    many: u64,
+}
+
+impl Sets {
+    /// Returns the sets of a tree with so many names.
+    pub(crate) fn of(names: u64) -> Self {
+        let (small, mib) = ((names / 4).clamp(1, 1_000), (names / 16).clamp(1, 64));
+        Self { small, mib, many: names.saturating_sub(small + mib + 1) }
+    }
+
+    /// Returns the path of each file of `small`, from the root.
+    pub(crate) fn small(self) -> impl Iterator<Item = String> {
+        (0..self.small).map(|number| format!("small/f{number}"))
+    }
+
+    /// Returns the path of each file of `mib`.
+    pub(crate) fn mib(self) -> impl Iterator<Item = String> {
+        (0..self.mib).map(|number| format!("mib/f{number}"))
+    }
+
+    /// Returns the path of each file of `many`.
+    pub(crate) fn many(self) -> impl Iterator<Item = String> {
+        (0..self.many).map(|number| format!("many/d{}/f{}", number / PER_DIR, number % PER_DIR))
+    }
+}
+
+/// Plans `served`. The scale affects only the size of the large file, which stays a multiple of
+/// 1 MiB.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a positive size")]
 pub(super) fn served(names: u64, scale: f64) -> Plan {
+    let sets = Sets::of(names);
+    let big_bytes = ((BIG_BYTES * scale) as u64 >> 20).max(1) << 20;
+    let small = sets.small().chain(sets.many()).map(|path| (path, SMALL_BYTES));
+    let larger = sets.mib().map(|path| (path, 1 << 20)).chain([(BIG.to_owned(), big_bytes)]);
     let mut plan = Plan::new();
-    let mut seed = 0;
-    let mut add = |plan: &mut Plan, dir: &str, number: u64, size: u64| {
-        seed += 1;
+    for (seed, (path, size)) in (1..).zip(small.chain(larger)) {
+        let (dir, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let dir = plan.dir(dir);
-        plan.file(dir, format!("f{number}"), Content::plain(size, seed));
-    };
-    for number in 0..SMALL.1 {
-        add(&mut plan, SMALL.0, number, SMALL_BYTES);
+        plan.file(dir, name, Content::plain(size, seed));
     }
-    for number in 0..MIB.1 {
-        add(&mut plan, MIB.0, number, 1 << 20);
-    }
-    for number in 0..many(names) {
-        add(&mut plan, &format!("many/d{}", number / PER_DIR), number % PER_DIR, SMALL_BYTES);
-    }
-    let mebibytes = ((BIG_BYTES * scale) as u64 >> 20).max(1);
-    plan.file(0, BIG, Content::plain(mebibytes << 20, seed + 1));
     plan
-}
-
-/// Returns the path of each of the many files of a tree with so many names, from the root.
-pub(crate) fn paths_of_many(names: u64) -> impl Iterator<Item = String> {
-    let path = |number| format!("/many/d{}/f{}", number / PER_DIR, number % PER_DIR);
-    (0..many(names)).map(path)
-}
-
-fn many(names: u64) -> u64 {
-    names.saturating_sub(SMALL.1 + MIB.1 + 1)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, paths_of_many, served};
+    use super::{BIG, NAMES, Sets, served};
 
     #[test]
     fn the_published_tree_has_its_sets() {
@@ -73,11 +82,15 @@ mod tests {
     }
 
     #[test]
-    fn every_path_of_the_many_files_exists() {
-        let plan = served(3_565, 0.001);
-        let planned: Vec<_> = plan.paths().map(|path| format!("/{}", path.display())).collect();
-        let paths: Vec<_> = paths_of_many(3_565).collect();
-        assert_eq!(paths.len(), 2_500);
-        assert!(paths.iter().all(|path| planned.contains(path)), "{:?}", paths.last());
+    fn every_path_is_planned() {
+        for names in [1, 120, 3_000] {
+            let plan = served(names, 0.001);
+            let planned: Vec<_> = plan.paths().map(|path| path.display().to_string()).collect();
+            let sets = Sets::of(names);
+            let paths: Vec<_> = sets.small().chain(sets.many()).chain(sets.mib()).collect();
+            assert_eq!(paths.len() + 1, planned.len(), "and the large file");
+            assert!(paths.iter().all(|path| planned.contains(path)), "{:?}", paths.last());
+            assert!(planned.contains(&BIG.to_owned()));
+        }
     }
 }

@@ -102,7 +102,8 @@ pub struct Report {
     pub seconds: f64,
     /// Seconds of processor time that the server used; `None` without a meter.
     pub cpu_s: Option<f64>,
-    /// The latencies in milliseconds that 50, 90 and 99 % of the requests did not exceed.
+    /// The latencies in milliseconds that 50, 90 and 99 % of the requests did not exceed. In an open
+    /// loop, requests that are due and not answered have their latencies so far.
     pub latencies_ms: [f64; 3],
     /// The resident memory of the server while clients waited, in bytes.
     pub resident_bytes: Option<u64>,

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::request::{self, Request, ranges, text};
-use super::response::{Parser, end_of_head};
+use super::response::{Head, Parser, end_of_head};
 use crate::Failure;
 
 /// The time limit of a response.
@@ -17,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// A complete response.
 #[derive(Debug)]
 pub struct Response {
-    /// The head, without its last line end.
+    /// The head, with its empty line.
     head: String,
     status: u16,
     /// The body.
@@ -57,10 +57,22 @@ impl Response {
 /// The server refuses the connection, or sends no complete response.
 pub fn send(address: SocketAddr, text: &str) -> Result<Response, Failure> {
     let line = text.lines().next().unwrap_or_default();
-    exchange(address, text).map_err(|e| Failure::new(format!("{address}, {line}: {e}")))
+    let (_, head, mut bytes) =
+        exchange(address, text).map_err(|e| Failure::new(format!("{address}, {line}: {e}")))?;
+    let body = bytes.split_off(end_of_head(&bytes).unwrap_or(bytes.len()));
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    Ok(Response { head: text, status: head.status, body })
 }
 
-fn exchange(address: SocketAddr, text: &str) -> std::io::Result<Response> {
+/// Sends a request on a new connection and receives all bytes of the response.
+///
+/// # Errors
+///
+/// Same as [`send`].
+pub(super) fn exchange(
+    address: SocketAddr,
+    text: &str,
+) -> std::io::Result<(TcpStream, Head, Vec<u8>)> {
     let mut stream = TcpStream::connect(address)?;
     stream.set_read_timeout(Some(LIMIT))?;
     stream.write_all(text.as_bytes())?;
@@ -73,9 +85,7 @@ fn exchange(address: SocketAddr, text: &str) -> std::io::Result<Response> {
         }
         bytes.extend_from_slice(&buffer[..count]);
         if let Some(head) = parser.feed(&buffer[..count]).map_err(std::io::Error::other)? {
-            let body = bytes.split_off(end_of_head(&bytes).unwrap_or(bytes.len()));
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            return Ok(Response { head: text, status: head.status, body });
+            return Ok((stream, head, bytes));
         }
     }
 }

@@ -44,6 +44,11 @@ impl Tally {
         }
         self.report.requests += 1;
         self.report.bytes += head.length;
+        self.latency(latency);
+    }
+
+    /// Counts a latency.
+    pub(super) fn latency(&mut self, latency: Duration) {
         let nanoseconds = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
         self.latencies_ns.saturating_record(nanoseconds.max(1));
     }

@@ -36,6 +36,7 @@ pub(super) fn run(plan: &Plan) -> Result<Report, Failure> {
     let (start, cpu_s) = (Instant::now(), plan.meter.cpu_s());
     run.until(start + plan.window, plan.most)?;
     let (seconds, used_s) = (start.elapsed(), plan.meter.cpu_s());
+    run.note_unanswered();
     let cpu_s = used_s.zip(cpu_s).map(|(after, before)| after - before);
     Ok(Report { cpu_s, ..run.tally.finish(seconds) })
 }
@@ -169,6 +170,18 @@ impl<'a> Run<'a> {
                 self.idle.push(at);
                 Ok(())
             }
+        }
+    }
+
+    /// Notes the latencies so far of the requests of an open loop that are due and not answered. Without
+    /// them, the latencies would not show a stall at the end of the window.
+    fn note_unanswered(&mut self) {
+        let Some(schedule) = &mut self.schedule else { return };
+        let now = Instant::now();
+        let is_waiting = |(at, _): &(usize, &Connection)| !self.idle.contains(at);
+        let sent = self.connections.iter().enumerate().filter(is_waiting).map(|it| it.1.since);
+        for due in sent.chain(std::iter::from_fn(|| schedule.take(now))) {
+            self.tally.latency(now.saturating_duration_since(due));
         }
     }
 

@@ -5,8 +5,8 @@
 use crate::counts::ALL_CALLS;
 use crate::race::serve::loads::{How, LOADS, Load, by_id};
 use crate::race::serve::{
-    BYTES_PER_SECOND, CPU, LATENCIES, OPEN_RATE, PEAK, PER_CPU_SECOND, PER_SECOND, RATES, REQUESTS,
-    RESIDENT,
+    BYTES_PER_SECOND, CPU, HEAD, LATENCIES, OPEN_RATE, PEAK, PER_CPU_SECOND, PER_SECOND, RATES,
+    REQUESTS, RESIDENT,
 };
 use crate::record::{Role, Tool, Unit};
 use crate::stats::{Spread, float, median, spread};
@@ -23,7 +23,7 @@ use super::words::{inline, sentence, slug};
 const CHARTED: &str = "small-10";
 
 /// The measurements in the order of the columns, with the titles of the columns.
-const COLUMNS: [(&str, &str, Unit); 12] = [
+const COLUMNS: [(&str, &str, Unit); 13] = [
     (PER_CPU_SECOND, "requests per CPU second", Unit::Number),
     (RATES[0], "slowest client, per second", Unit::Bytes),
     (RATES[1], "median client", Unit::Bytes),
@@ -35,7 +35,8 @@ const COLUMNS: [(&str, &str, Unit); 12] = [
     (LATENCIES[1], LATENCIES[1], Unit::Ms),
     (LATENCIES[2], LATENCIES[2], Unit::Ms),
     (RESIDENT, RESIDENT, Unit::Bytes),
-    (PEAK, "memory at most", Unit::Bytes),
+    (PEAK, PEAK, Unit::Bytes),
+    (HEAD, HEAD, Unit::Number),
 ];
 
 /// Returns the page.

@@ -218,6 +218,7 @@ pub const KINDS: [Kind; 15] = [
                 (Work::Apply, "windows-junk", Some(1_000), 1.0, Created, Ext4, WARM, 1),
                 (Work::Space, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
                 (Work::Review, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
+                (Work::Serve, "served", Some(2_000), 0.01, Created, AsIs, WARM, 1),
             ]
         },
     },

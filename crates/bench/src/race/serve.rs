@@ -23,7 +23,7 @@ use std::sync::atomic::Ordering;
 
 use super::{Race, Setup};
 use crate::Failure;
-use crate::corpus::served;
+use crate::corpus::served::{BIG, Sets};
 use crate::counts::ALL_CALLS;
 use crate::load::Report;
 use crate::record::{Count, Fact, Reading, Role, Unit};
@@ -42,6 +42,8 @@ pub(crate) const BYTES_PER_SECOND: &str = "bytes per second";
 pub(crate) const CPU: &str = "CPU time";
 pub(crate) const LATENCIES: [&str; 3] = ["50 % within", "90 % within", "99 % within"];
 pub(crate) const PEAK: &str = "memory at most";
+/// A shorter head is an advantage. It is that of a response with a whole file.
+pub(crate) const HEAD: &str = "bytes of a head";
 pub(crate) const RESIDENT: &str = "memory while connections wait";
 pub(crate) const RATES: [&str; 3] = ["slowest client", "median client", "fastest client"];
 /// The rate of the open loop. It is not about one server.
@@ -53,10 +55,13 @@ pub(crate) const REQUESTS: &str = "requests";
 const ROUNDS_OF_OTHERS: u32 = 3;
 /// Loads that measure memory or take long are part of so many rounds.
 const ROUNDS_OF_LONG_LOADS: u32 = 2;
+/// The length of windows for a tree that is smaller than the published one, as a fraction.
+const HASTE: f64 = 0.1;
 
-/// What all visits to servers share.
+/// The state that all visits to servers share.
 pub(super) struct Ground {
     root: PathBuf,
+    /// The paths from the root and the sizes of the files of each set.
     small: Vec<(String, u64)>,
     many: Vec<(String, u64)>,
     mib: Vec<(String, u64)>,
@@ -66,6 +71,8 @@ pub(super) struct Ground {
     descriptors: u64,
     /// Requests per second of the open loop.
     open_rate: f64,
+    /// The length of all windows as a fraction of the usual length.
+    pace: f64,
     /// The number of runs that were repeated because the hypervisor took processor time.
     repeated: u32,
     /// Loads without a figure: the id of the load, the server, and the reason.
@@ -80,8 +87,11 @@ impl Race {
         let (root, counts) = setup.spec.ensure(self.options.store.path())?;
         let descriptors = machine::raise_descriptor_limit();
         let mut ground = Ground::new(&root, counts.names, descriptors)?;
+        if setup.spec.scale < 1.0 {
+            ground.pace = HASTE;
+        }
         let wrk = self.options.store.join("wrk.lua");
-        wrk::write_script(&wrk, served::SMALL.0, ground.small.len())?;
+        wrk::write_script(&wrk, &ground.small)?;
         let first = self.record.scenarios.len();
         for load in &LOADS {
             self.scenario(setup, Cache::Warm, &counts);
@@ -108,6 +118,7 @@ impl Race {
         self.record.machine.extend([
             fact("descriptors of a process, at most", descriptors.to_string()),
             fact("CPU time of servers", server::measured_by().into()),
+            fact("congestion control", machine::congestion_control()),
             fact("runs repeated because the hypervisor took over 1 %", ground.repeated.to_string()),
         ]);
         Ok(())
@@ -185,7 +196,7 @@ impl Race {
     }
 
     fn note_outcome(&mut self, load: &Load, entrant: &Entrant, round: u32, outcome: &Outcome) {
-        let Outcome { report, peak_bytes, calls } = outcome;
+        let Outcome { report, head_bytes, peak_bytes, calls } = outcome;
         for (what, count) in calls {
             self.record.counts.push(Count {
                 scenario: load.id.to_owned(),
@@ -197,6 +208,9 @@ impl Race {
         let mut figures = if calls.is_empty() { figures(load, report) } else { Vec::new() };
         if !figures.is_empty() {
             figures.extend(peak_bytes.map(|bytes| (PEAK, Unit::Bytes, float(bytes))));
+        }
+        if !figures.is_empty() && load.target == Target::Small {
+            figures.push((HEAD, Unit::Number, float(*head_bytes as u64)));
         }
         let per_request =
             calls.get(ALL_CALLS).map(|calls| float(*calls) / float(report.requests.max(1)));
@@ -246,36 +260,28 @@ impl Race {
 
 impl Ground {
     fn new(root: &Path, names: u64, descriptors: u64) -> Result<Self, Failure> {
-        let size = |path: String| {
-            let file = root.join(path.trim_start_matches('/'));
-            let found = std::fs::metadata(&file).map_err(|e| Failure::at(&file, e))?;
-            Ok((path, found.len()))
+        let sets = Sets::of(names);
+        // Reading the files leaves their contents in the page cache.
+        let read = |path: String| {
+            let file = root.join(&path);
+            let read = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+            let size = read.map_err(|e| Failure::at(&file, e))?;
+            Ok((format!("/{path}"), size))
         };
-        let set = |(dir, number): (&str, u64)| {
-            (0..number).map(|at| size(format!("/{dir}/f{at}"))).collect::<Result<Vec<_>, Failure>>()
-        };
-        let ground = Self {
-            small: set(served::SMALL)?,
-            mib: set(served::MIB)?,
-            many: served::paths_of_many(names).map(size).collect::<Result<_, _>>()?,
-            big: size(format!("/{}", served::BIG))?,
+        Ok(Self {
+            small: sets.small().map(read).collect::<Result<_, _>>()?,
+            mib: sets.mib().map(read).collect::<Result<_, _>>()?,
+            many: sets.many().map(read).collect::<Result<_, _>>()?,
+            big: read(BIG.to_owned())?,
             processors: Processors::find()?,
             descriptors,
             open_rate: 0.0,
+            pace: 1.0,
             repeated: 0,
             troubles: Vec::new(),
             refused: Vec::new(),
             root: root.to_path_buf(),
-        };
-        for (path, _) in ground.all_files() {
-            let file = root.join(path.trim_start_matches('/'));
-            read(&file).map_err(|e| Failure::at(&file, e))?;
-        }
-        Ok(ground)
-    }
-
-    fn all_files(&self) -> impl Iterator<Item = &(String, u64)> {
-        self.small.iter().chain(&self.many).chain(&self.mib).chain([&self.big])
+        })
     }
 
     /// Returns the result of the checks under a load, in words.
@@ -288,11 +294,6 @@ impl Ground {
         }
         failed.join(". ")
     }
-}
-
-/// Reads a file, so that the kernel keeps its contents in memory.
-fn read(path: &Path) -> io::Result<u64> {
-    io::copy(&mut File::open(path)?, &mut io::sink())
 }
 
 /// Returns true if a server is measured under a load in this round.

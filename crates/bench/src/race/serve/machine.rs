@@ -46,6 +46,12 @@ pub(super) fn raise_descriptor_limit() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(DESCRIPTORS)
 }
 
+/// Returns the name of the algorithm that TCP uses by default.
+pub(super) fn congestion_control() -> String {
+    let name = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+    name.map_or_else(|_| "unknown".into(), |name| name.trim().into())
+}
+
 /// Ticks of all processors, from `/proc/stat`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ticks {

@@ -20,8 +20,8 @@ const GROUPS: &str = "/sys/fs/cgroup/cpuacct/lop-bench";
 
 /// Joins the group in the first argument, if there is one, and becomes the program that follows, on
 /// the processor in the second argument.
-const ENTER: &str =
-    r#"[ -z "$1" ] || echo $$ > "$1/cgroup.procs"; cpu=$2; shift 2; exec taskset -c "$cpu" "$@""#;
+const ENTER: &str = r#"[ -z "$1" ] || echo $$ > "$1/cgroup.procs" || exit 1
+cpu=$2; shift 2; exec taskset -c "$cpu" "$@""#;
 
 /// The time within which a server must answer after its start.
 const START_LIMIT: Duration = Duration::from_secs(10);
@@ -33,6 +33,8 @@ pub(super) struct Server {
     child: Child,
     group: Option<PathBuf>,
     pub(super) address: SocketAddr,
+    /// The length of the head of a response with a file, in bytes.
+    pub(super) head_bytes: usize,
 }
 
 impl Server {
@@ -40,8 +42,8 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The server does not start, or does not answer in time. The message contains the end of its
-    /// standard error.
+    /// The server does not start, or does not answer in time. The message contains the first line of
+    /// its standard error.
     pub(super) fn start(
         argv: &[OsString],
         home: &Path,
@@ -60,18 +62,22 @@ impl Server {
         let spawned = testkit::spawn(&mut command);
         let child = spawned.map_err(|e| Failure::new(format!("sh: {e}")))?;
         // From here on, dropping the value ends the server.
-        let mut server = Self { child, group, address: ([127, 0, 0, 1], port).into() };
+        let address = ([127, 0, 0, 1], port).into();
+        let mut server = Self { child, group, address, head_bytes: 0 };
         let started = Instant::now();
         let get = request::text(server.address, path, "");
         loop {
             let answer = probe::send(server.address, &get).and_then(|it| it.with_status(200));
             let ended = server.child.try_wait().is_ok_and(|status| status.is_some());
             match answer {
-                Ok(_) => return Ok(server),
+                Ok(response) => {
+                    server.head_bytes = response.head_bytes();
+                    return Ok(server);
+                }
                 Err(reason) if ended || started.elapsed() > START_LIMIT => {
                     let text = fs::read_to_string(&errors).unwrap_or_default();
-                    let last = text.lines().last().unwrap_or_default();
-                    return Err(Failure::new(format!("does not answer: {reason}; {last}")));
+                    let said = text.lines().next().unwrap_or_default();
+                    return Err(Failure::new(format!("does not answer: {reason}; {said}")));
                 }
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
             }

@@ -33,6 +33,7 @@ const VERIFIED_RANGES: usize = 64;
 /// The measurements of one load.
 pub(super) struct Outcome {
     pub(super) report: Report,
+    pub(super) head_bytes: usize,
     /// The largest resident memory of the server during the load.
     pub(super) peak_bytes: Option<u64>,
     /// System calls by name, and [`REQUESTS`].
@@ -122,12 +123,13 @@ impl Visit {
         if report.requests == 0 {
             return Err(Failure::new("no response was complete in time"));
         }
-        Ok(Outcome { report, peak_bytes: meter.peak_bytes(), calls })
+        let (head_bytes, peak_bytes) = (self.server.head_bytes, meter.peak_bytes());
+        Ok(Outcome { report, head_bytes, peak_bytes, calls })
     }
 
     fn plan(&self, ground: &Ground, load: &Load) -> Result<Plan, Failure> {
         let (traffic, [warm_up_ms, window_ms], most) = match (load.how, load.target) {
-            (How::Open, _) => (Traffic::Open(ground.open_rate), [300, 2_000], None),
+            (How::Open, _) => (Traffic::Open(ground.open_rate), [300, 3_000], None),
             (How::Throttled, _) => (Traffic::Throttled, [2_000, 8_000], None),
             (How::Idle, _) => (Traffic::Idle, [0, 500], None),
             (How::Calls, _) => (Traffic::Closed, [0, 10_000], Some(COUNTED_REQUESTS)),
@@ -135,19 +137,20 @@ impl Visit {
             (_, Target::Big) => (Traffic::Closed, [0, 60_000], Some(1)),
             // The first load of a visit fills the caches of the server.
             (How::Closed, Target::Small) if load.clients == 1 => {
-                (Traffic::Closed, [1_000, 1_500], None)
+                (Traffic::Closed, [1_000, 2_000], None)
             }
-            (_, Target::Many) => (Traffic::Closed, [1_500, 1_500], None),
-            (How::Closed, Target::Small) => (Traffic::Closed, [300, 1_500], None),
-            _ => (Traffic::Closed, [300, 1_000], None),
+            // So is the first one of this set.
+            (_, Target::Many) => (Traffic::Closed, [3_000, 2_000], None),
+            _ => (Traffic::Closed, [300, 2_000], None),
         };
+        let time = |ms| Duration::from_millis(ms).mul_f64(ground.pace);
         Ok(Plan {
             address: self.server.address,
             requests: self.requests(ground, load)?,
             traffic,
             clients: load.clients,
-            warm_up: Duration::from_millis(warm_up_ms),
-            window: Duration::from_millis(window_ms),
+            warm_up: time(warm_up_ms),
+            window: time(window_ms),
             most,
             meter: self.server.meter(),
         })

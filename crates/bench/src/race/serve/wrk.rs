@@ -9,16 +9,19 @@ use std::time::Duration;
 use crate::Failure;
 use crate::load::{Meter, Report};
 
-/// Writes a script that chooses from a table of requests, so that wrk does not format any.
+/// Writes a script that chooses one of the files at random. It formats all requests beforehand.
 ///
 /// # Errors
 ///
 /// The file cannot be written.
-pub(super) fn write_script(file: &Path, dir: &str, files: usize) -> Result<(), Failure> {
-    let last = files.saturating_sub(1);
+pub(super) fn write_script(file: &Path, files: &[(String, u64)]) -> Result<(), Failure> {
+    let paths: Vec<String> = files.iter().map(|(path, _)| format!("{path:?}")).collect();
     let script = format!(
-        "r = {{}}\nfunction init()\n  for i = 0, {last} do r[i] = wrk.format(\"GET\", \"/{dir}/f\" .. i) end\n\
-         end\nfunction request() return r[math.random(0, {last})] end\n"
+        "paths = {{ {} }}\nrequests = {{}}\n\
+         function init()\n  for i, path in ipairs(paths) do requests[i] = wrk.format(\"GET\", path) end\nend\n\
+         function request() return requests[math.random({})] end\n",
+        paths.join(", "),
+        paths.len()
     );
     fs::write(file, script).map_err(|e| Failure::at(file, e))
 }
