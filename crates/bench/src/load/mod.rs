@@ -19,7 +19,7 @@
 //! | `schedule`, `tally` | when requests are due; counts and latencies |
 //! | `throttled`, `idle` | clients that receive at a limited rate, or wait |
 //! | `meter` | processor time and memory of the server |
-//! | [`probe`] | single requests, and the comparison of bodies with files |
+//! | [`probe`], [`verify`] | single requests; the comparison of bodies with files |
 
 mod connection;
 mod idle;
@@ -31,6 +31,7 @@ mod schedule;
 mod tally;
 mod throttled;
 mod timed;
+pub mod verify;
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -42,7 +43,6 @@ use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
 pub use meter::Meter;
-pub use probe::verify;
 pub use request::Request;
 
 use crate::Failure;

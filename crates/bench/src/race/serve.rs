@@ -56,7 +56,7 @@ const ROUNDS_OF_OTHERS: u32 = 3;
 /// Loads that measure memory or take long are part of so many rounds.
 const ROUNDS_OF_LONG_LOADS: u32 = 2;
 /// The length of windows for a tree that is smaller than the published one, as a fraction.
-const HASTE: f64 = 0.1;
+const SHORT_WINDOWS: f64 = 0.1;
 
 /// The state that all visits to servers share.
 pub(super) struct Ground {
@@ -72,7 +72,7 @@ pub(super) struct Ground {
     /// Requests per second of the open loop.
     open_rate: f64,
     /// The length of all windows as a fraction of the usual length.
-    pace: f64,
+    window_scale: f64,
     /// The number of runs that were repeated because the hypervisor took processor time.
     repeated: u32,
     /// Loads without a figure: the id of the load, the server, and the reason.
@@ -88,7 +88,7 @@ impl Race {
         let descriptors = machine::raise_descriptor_limit();
         let mut ground = Ground::new(&root, counts.names, descriptors)?;
         if setup.spec.scale < 1.0 {
-            ground.pace = HASTE;
+            ground.window_scale = SHORT_WINDOWS;
         }
         let wrk = self.options.store.join("wrk.lua");
         wrk::write_script(&wrk, &ground.small)?;
@@ -276,7 +276,7 @@ impl Ground {
             processors: Processors::find()?,
             descriptors,
             open_rate: 0.0,
-            pace: 1.0,
+            window_scale: 1.0,
             repeated: 0,
             troubles: Vec::new(),
             refused: Vec::new(),

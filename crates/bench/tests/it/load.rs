@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use bench::load::probe::{send, status, verify_ranges};
+use bench::load::probe::{send, status};
 use bench::load::{Meter, Plan, Report, Request, Traffic, request, run, verify};
 use testkit::TempTree;
 
@@ -210,11 +210,11 @@ fn bodies_are_compared_with_files() {
     let temp = TempTree::new();
     std::fs::write(temp.join("ten"), TEN).expect("written");
     let ten = ("/ten".to_owned(), 10);
-    verify(server.address, temp.path(), &["/ten".into()]).expect("equal");
-    verify_ranges(server.address, temp.path(), &ten, 2).expect("equal");
+    verify::files(server.address, temp.path(), &["/ten".into()]).expect("equal");
+    verify::ranges(server.address, temp.path(), &ten, 2).expect("equal");
     std::fs::write(temp.join("ten"), "0123456788").expect("written");
-    verify(server.address, temp.path(), &["/ten".into()]).expect_err("another last byte");
-    verify_ranges(server.address, temp.path(), &ten, 2).expect_err("another last byte");
+    verify::files(server.address, temp.path(), &["/ten".into()]).expect_err("another last byte");
+    verify::ranges(server.address, temp.path(), &ten, 2).expect_err("another last byte");
 }
 
 #[test]

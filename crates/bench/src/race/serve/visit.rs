@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::Failure;
-use crate::load::{self, Plan, Report, Request, Traffic, probe, request};
+use crate::load::{self, Plan, Report, Request, Traffic, probe, request, verify};
 use crate::tools::Entrant;
 
 use super::super::Race;
@@ -74,13 +74,13 @@ impl Visit {
         let some_of_many = ground.many.iter().step_by(VERIFIED_SHARE);
         let files = ground.small.iter().chain(&ground.mib).chain(some_of_many);
         let paths: Vec<String> = files.map(|(path, _)| path.clone()).collect();
-        load::verify(self.server.address, &ground.root, &paths)?;
+        verify::files(self.server.address, &ground.root, &paths)?;
         // Some servers cannot send ranges. The load of ranges then has no figure.
         let range = &request::ranges(self.server.address, &ground.big, 1)[0];
         if probe::status(self.server.address, &range.text)? != 206 {
             return Ok(());
         }
-        probe::verify_ranges(self.server.address, &ground.root, &ground.big, VERIFIED_RANGES)
+        verify::ranges(self.server.address, &ground.root, &ground.big, VERIFIED_RANGES)
     }
 
     /// Puts the server under a load.
@@ -143,7 +143,7 @@ impl Visit {
             (_, Target::Many) => (Traffic::Closed, [3_000, 2_000], None),
             _ => (Traffic::Closed, [300, 2_000], None),
         };
-        let time = |ms| Duration::from_millis(ms).mul_f64(ground.pace);
+        let time = |ms| Duration::from_millis(ms).mul_f64(ground.window_scale);
         Ok(Plan {
             address: self.server.address,
             requests: self.requests(ground, load)?,
