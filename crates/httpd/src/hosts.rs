@@ -11,15 +11,14 @@ use std::net::{IpAddr, Ipv6Addr};
 pub struct Hosts {
     /// True if the server listens on a loopback address only.
     is_local: bool,
-    /// Further names, in lower case.
+    /// Further names.
     names: Vec<String>,
 }
 
 impl Hosts {
     /// Returns the hosts of a server that listens on `address` and is also reached by `names`.
     pub fn new(address: IpAddr, names: &[String]) -> Hosts {
-        let names = names.iter().map(|name| name.to_ascii_lowercase()).collect();
-        Hosts { is_local: address.is_loopback(), names }
+        Hosts { is_local: address.is_loopback(), names: names.to_vec() }
     }
 
     /// Returns whether a `Host` header, with or without a port, names the server. Ports are not
@@ -29,9 +28,10 @@ impl Hosts {
         if let Some(address) = address(host) {
             return !self.is_local || address.is_loopback();
         }
-        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        let host = host.strip_suffix('.').unwrap_or(host);
+        let is = |name: &str| host.eq_ignore_ascii_case(name);
         // Browsers resolve `localhost` to a loopback address without asking a name server.
-        host == "localhost" || self.names.contains(&host)
+        is("localhost") || self.names.iter().any(|name| is(name))
     }
 }
 

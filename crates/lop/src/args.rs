@@ -14,6 +14,7 @@ mod purge;
 mod rules;
 mod scan;
 mod serve;
+mod share;
 mod space;
 mod storage;
 mod sweep;
@@ -36,6 +37,7 @@ pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
 pub(crate) use scan::ScanArgs;
 pub(crate) use serve::ServeArgs;
+pub(crate) use share::ShareArgs;
 pub(crate) use space::{SpaceArgs, SpaceOrder};
 pub(crate) use storage::StorageArgs;
 pub(crate) use sweep::SweepArgs;
@@ -181,6 +183,7 @@ pub(crate) enum Command {
     Purge(PurgeArgs),
     Sweep(SweepArgs),
     Serve(ServeArgs),
+    Share(ShareArgs),
     /// Show what the catalog contains: paths, disks, runs
     ///
     /// Shows what was scanned and when, which disks hold the files and whether they are mounted, and the size of the

@@ -18,6 +18,8 @@ mod report;
 mod scan;
 mod separate;
 mod serve;
+mod serving;
+mod share;
 mod space;
 mod status;
 mod sweep;
@@ -59,6 +61,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Purge(args) => purge::run(&args, settings),
         Command::Sweep(args) => sweep::run(&args, settings),
         Command::Serve(args) => serve::run(&args, settings),
+        Command::Share(args) => share::run(&args, settings),
         Command::Separate(args) => separate::run(&args, settings),
         Command::Undo(args) => undo::run(&args, settings),
         Command::Validate(args) => validate::run(&args, settings),

@@ -25,6 +25,7 @@ mod body;
 mod descent;
 mod header;
 mod plan;
+mod plans;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -34,10 +35,12 @@ use std::sync::Arc;
 
 use fsops::Dir;
 use httpd::server::Parts;
+use walk::OwnFiles;
 
 use table::Table;
 
-pub use plan::MAX_ENTRIES;
+pub(crate) use plan::MAX_ENTRIES;
+pub(crate) use plans::{Plans, Unplanned};
 
 /// The number of bytes of a block. Every entry starts at a multiple of it.
 const BLOCK: u64 = 512;
@@ -47,7 +50,7 @@ const END: u64 = 2 * BLOCK;
 
 /// The plan of an archive.
 #[derive(Debug)]
-pub struct Archive {
+pub(crate) struct Archive {
     root: Arc<Dir>,
     table: Table,
     length: u64,
@@ -58,7 +61,7 @@ pub struct Archive {
 
 /// An entry that is not part of the archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LeftOut {
+pub(crate) struct LeftOut {
     /// The path in the archive that the entry would have.
     pub path: Vec<u8>,
     /// The reason, such as `permission denied`.
@@ -66,44 +69,44 @@ pub struct LeftOut {
 }
 
 impl Archive {
-    /// Records the entries below `dir`. In the archive, their paths start with `name`.
+    /// Records the entries below `dir`, without lop's own files. In the archive, their paths start with `name`.
     ///
     /// # Errors
     ///
     /// Returns [`io::ErrorKind::InvalidInput`] if `name` is not a name of a directory,
     /// [`io::ErrorKind::FileTooLarge`] if there are more than [`MAX_ENTRIES`] entries, and the error of the system
     /// if `dir` itself cannot be listed. Entries that cannot be examined or opened are left out instead.
-    pub fn plan(dir: Dir, name: &[u8]) -> io::Result<Archive> {
-        plan::plan(dir, name, MAX_ENTRIES)
+    pub(crate) fn plan(dir: Dir, name: &[u8], own: &OwnFiles) -> io::Result<Archive> {
+        plan::plan(dir, name, own, MAX_ENTRIES)
     }
 
     /// Returns the length of the archive in bytes.
-    pub fn length(&self) -> u64 {
+    pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
     /// Returns the number of entries, which includes the directory itself.
-    pub fn entries(&self) -> usize {
+    pub(crate) fn entries(&self) -> usize {
         self.table.len()
     }
 
     /// Returns an entity tag without quotes. Archives with the same tag have the same bytes.
-    pub fn tag(&self) -> &str {
+    pub(crate) fn tag(&self) -> &str {
         &self.tag
     }
 
     /// Returns the newest modification time of an entry, in seconds since the epoch.
-    pub fn modified(&self) -> i64 {
+    pub(crate) fn modified(&self) -> i64 {
         self.modified
     }
 
     /// Returns the entries that are not part of the archive, in the order of the walk.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub(crate) fn left_out(&self) -> &[LeftOut] {
         &self.left_out
     }
 
     /// Returns the bytes from the offset `from` up to the offset `to`, which is at most the length.
-    pub fn body(self: Arc<Self>, from: u64, to: u64) -> Box<dyn Parts> {
+    pub(crate) fn body(self: Arc<Self>, from: u64, to: u64) -> Box<dyn Parts> {
         Box::new(body::Body::new(self, from, to))
     }
 }

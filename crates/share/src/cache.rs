@@ -11,11 +11,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use hashbrown::HashTable;
-use httpd::server::Bytes;
+use httpd::server::{Bytes, Counter};
 
 /// Time for which an entry is used without a check.
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
@@ -39,19 +38,19 @@ pub(crate) struct Bounds {
     pub(crate) bytes: usize,
 }
 
-/// Counters of the caches of all threads.
+/// Counters of one thread. Only this thread changes them; any thread may read them.
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     /// Requests answered without a system call on the file.
-    pub(crate) hits: AtomicU64,
+    pub(crate) hits: Counter,
     /// Requests answered from an entry after it was checked.
-    pub(crate) checked: AtomicU64,
-    /// Requests for which a file was opened, or found missing.
-    pub(crate) misses: AtomicU64,
-    /// Entries in the caches.
-    pub(crate) entries: AtomicU64,
-    /// Bytes of contents in the caches.
-    pub(crate) bytes: AtomicU64,
+    pub(crate) checked: Counter,
+    /// Requests for which a path was searched.
+    pub(crate) misses: Counter,
+    /// Entries in the cache.
+    pub(crate) entries: Counter,
+    /// Bytes of contents in the cache.
+    pub(crate) bytes: Counter,
 }
 
 /// A cache of values of the type `V`, each with the path of a request.
@@ -144,7 +143,7 @@ impl<V> Cache<V> {
         let (hasher, slots) = (&self.hasher, &self.slots);
         self.index.insert_unique(hash, at, |&other| hasher.hash_one(&*slots[other].path));
         self.slots.push(slot);
-        self.counters.entries.fetch_add(1, Relaxed);
+        self.counters.entries.add(1);
     }
 
     /// Adds the content of a file to its entry if there is room.
@@ -166,7 +165,7 @@ impl<V> Cache<V> {
         if self.bytes + content.len() <= self.bounds.bytes {
             self.slots[at].content = Some(Arc::clone(content));
             self.bytes += content.len();
-            self.counters.bytes.fetch_add(content.len() as u64, Relaxed);
+            self.counters.bytes.add(content.len() as u64);
         }
     }
 
@@ -220,28 +219,27 @@ impl<V> Cache<V> {
             }
         }
         self.slots.swap_remove(at);
-        self.counters.entries.fetch_sub(1, Relaxed);
+        self.counters.entries.subtract(1);
     }
 
     fn drop_content(&mut self, at: usize) {
         if let Some(content) = self.slots[at].content.take() {
             self.bytes -= content.len();
-            self.counters.bytes.fetch_sub(content.len() as u64, Relaxed);
+            self.counters.bytes.subtract(content.len() as u64);
         }
     }
 }
 
 impl<V> Drop for Cache<V> {
     fn drop(&mut self) {
-        self.counters.entries.fetch_sub(self.slots.len() as u64, Relaxed);
-        self.counters.bytes.fetch_sub(self.bytes as u64, Relaxed);
+        self.counters.entries.subtract(self.slots.len() as u64);
+        self.counters.bytes.subtract(self.bytes as u64);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::Ordering::Relaxed;
     use std::time::{Duration, Instant};
 
     use httpd::server::Bytes;
@@ -285,7 +283,7 @@ mod tests {
                 assert_eq!(*entry.value, n);
             }
         }
-        assert_eq!(cache.counters.entries.load(Relaxed), 100);
+        assert_eq!(cache.counters.entries.get(), 100);
     }
 
     #[test]
@@ -325,8 +323,8 @@ mod tests {
             cache.tidy(later);
         }
         assert_eq!((cache.slots.len(), cache.bytes), (50, 50));
-        assert_eq!(counters.bytes.load(Relaxed), 50);
+        assert_eq!(counters.bytes.get(), 50);
         drop(cache);
-        assert_eq!((counters.entries.load(Relaxed), counters.bytes.load(Relaxed)), (0, 0));
+        assert_eq!((counters.entries.get(), counters.bytes.get()), (0, 0));
     }
 }

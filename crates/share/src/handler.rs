@@ -1,32 +1,23 @@
 //! Answers requests: from the cache, from what the kernel has in memory, or by a job that may wait.
 
-use std::io;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Instant;
 
-use fsops::{Dir, Kind};
-use httpd::server::{Bytes, Finish, Handler, Head, OwnedRequest, Reply, Request, Response};
+use httpd::server::{Bytes, Finish, Handler, OwnedRequest, Reply, Request, Response};
 
 use crate::cache::{Bounds, Cache, Counters};
+use crate::directory;
 use crate::file::SharedFile;
+use crate::notices;
 use crate::path::Path;
-
-/// State that the handlers of all threads use.
-pub(crate) struct Shared {
-    /// The directory that is shared.
-    pub(crate) root: Dir,
-    /// The device of the directory if it is a local disk. Files on other devices may be on a server
-    /// that does not answer, so that even opening them may wait.
-    pub(crate) local_device: Option<u64>,
-    pub(crate) bounds: Bounds,
-    pub(crate) counters: Arc<Counters>,
-}
+use crate::search::{How, Searched};
+use crate::shared::Shared;
 
 /// The handler of a thread.
 pub(crate) struct FileHandler {
     shared: Arc<Shared>,
     cache: Cache<Known>,
+    counters: Arc<Counters>,
 }
 
 /// The knowledge about a path.
@@ -35,44 +26,31 @@ pub(crate) enum Known {
     Missing,
 }
 
-/// The result of a search.
-enum Searched {
-    File(Arc<SharedFile>),
-    /// A file or a link out of the directory does not exist for clients, and directories are not listed.
-    Missing,
-    /// It exists, but cannot be opened.
-    Closed,
-}
-
-/// How a search may proceed.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum How {
-    /// With names and metadata in memory only.
-    Cached,
-    /// It may wait for a disk.
-    Waiting,
-}
-
 impl FileHandler {
-    pub(crate) fn new(shared: &Arc<Shared>) -> FileHandler {
-        let cache = Cache::new(shared.bounds, Arc::clone(&shared.counters));
-        FileHandler { shared: Arc::clone(shared), cache }
+    /// Creates the handler of a thread, with a cache of its own.
+    pub(crate) fn new(
+        shared: &Arc<Shared>,
+        bounds: Bounds,
+        counters: &Arc<Counters>,
+    ) -> FileHandler {
+        let cache = Cache::new(bounds, Arc::clone(counters));
+        FileHandler { shared: Arc::clone(shared), cache, counters: Arc::clone(counters) }
     }
 
     /// Answers from the cache. Returns `None` if the path is not there, or has to be searched again.
     fn answer_from_cache(&mut self, request: &Request<'_>, now: Instant) -> Option<Response> {
         let entry = self.cache.get(request.path, now)?;
-        let counters = &self.shared.counters;
+        let counters = &self.counters;
         match entry.value {
             Known::Missing if entry.is_fresh => {
-                counters.hits.fetch_add(1, Relaxed);
-                Some(not_found())
+                counters.hits.add(1);
+                Some(not_found(request))
             }
             Known::Missing => None,
             Known::File(file) => {
                 if entry.is_fresh {
                     if let Some(content) = entry.content {
-                        counters.hits.fetch_add(1, Relaxed);
+                        counters.hits.add(1);
                         return Some(file.respond(request, Some(content)));
                     }
                 } else if !self.shared.is_unchanged(request.path, file) {
@@ -81,9 +59,9 @@ impl FileHandler {
                 let (is_fresh, file) = (entry.is_fresh, Arc::clone(file));
                 let content = entry.content.cloned();
                 if is_fresh {
-                    counters.hits.fetch_add(1, Relaxed);
+                    counters.hits.add(1);
                 } else {
-                    counters.checked.fetch_add(1, Relaxed);
+                    counters.checked.add(1);
                     self.cache.renew(request.path, now);
                 }
                 self.send(request, &file, content.as_ref())
@@ -112,18 +90,26 @@ impl FileHandler {
         match searched {
             Searched::File(file) => self.cache.insert(path, Known::File(Arc::clone(file)), now),
             Searched::Missing => self.cache.insert(path, Known::Missing, now),
-            Searched::Closed => self.cache.remove(path),
+            Searched::Dir(_) | Searched::Top | Searched::Closed => self.cache.remove(path),
         }
     }
 }
 
 impl Handler for FileHandler {
     fn handle(&mut self, request: &Request<'_>, now: Instant) -> Reply<FileHandler> {
+        if let Some(response) = self.shared.access.check(request) {
+            return Reply::Ready(response);
+        }
         if let Some(response) = self.answer_from_cache(request, now) {
             return Reply::Ready(response);
         }
-        self.shared.counters.misses.fetch_add(1, Relaxed);
-        let Some(path) = Path::decode(request.path) else { return Reply::Ready(not_found()) };
+        if let Some(response) = self.shared.statistics_page(request) {
+            return Reply::Ready(response);
+        }
+        self.counters.misses.add(1);
+        let Some(path) = Path::decode(request.path) else {
+            return Reply::Ready(not_found(request));
+        };
         if let Ok(searched) = self.shared.search(&path, How::Cached) {
             self.keep(request.path, &searched, now);
             match searched {
@@ -132,8 +118,8 @@ impl Handler for FileHandler {
                         return Reply::Ready(response);
                     }
                 }
-                Searched::Missing => return Reply::Ready(not_found()),
-                Searched::Closed => {}
+                Searched::Missing => return Reply::Ready(not_found(request)),
+                Searched::Dir(_) | Searched::Top | Searched::Closed => {}
             }
         }
         let (shared, request) = (Arc::clone(&self.shared), request.to_owned());
@@ -142,31 +128,33 @@ impl Handler for FileHandler {
 
     fn tidy(&mut self, now: Instant) {
         self.cache.tidy(now);
+        self.shared.plans.tidy(now);
     }
 }
 
-/// Searches a path and reads a small file, on a thread that may wait.
+/// The result of a job.
+enum Answer {
+    Ready(Response),
+    /// A file, with its content if it is small.
+    File(Arc<SharedFile>, Option<Bytes>),
+}
+
+/// Searches a path and reads what it leads to, on a thread that may wait.
 fn search_and_read(
     shared: &Arc<Shared>,
     request: OwnedRequest,
     path: &Path,
 ) -> Finish<FileHandler> {
     let searched = shared.search(path, How::Waiting).unwrap_or(Searched::Closed);
-    let response = match &searched {
-        Searched::File(file) if file.is_small() => match file.read_whole() {
-            Ok(content) => Ok((Arc::clone(file), content)),
-            Err(_) => Err(Response::text(503, "the file is changing, or cannot be read")),
-        },
-        Searched::File(file) => Ok((Arc::clone(file), None)),
-        Searched::Missing => Err(not_found()),
-        Searched::Closed => Err(Response::text(403, "the file cannot be opened")),
-    };
+    let answer = request.get().map(|request| shared.answer(&request, path, &searched));
     Box::new(move |handler: &mut FileHandler| {
-        let Some(request) = request.get() else { return not_found() };
+        let (Some(request), Some(answer)) = (request.get(), answer) else {
+            return Response::text(400, "the request is not valid");
+        };
         handler.keep(request.path, &searched, Instant::now());
-        match response {
-            Err(response) => response,
-            Ok((file, content)) => {
+        match answer {
+            Answer::Ready(response) => response,
+            Answer::File(file, content) => {
                 if let Some(content) = &content {
                     handler.cache.set_content(request.path, content);
                 }
@@ -177,54 +165,43 @@ fn search_and_read(
 }
 
 impl Shared {
-    /// Searches a path.
-    ///
-    /// # Errors
-    ///
-    /// Fails with [`io::ErrorKind::WouldBlock`] if the search would have to wait.
-    fn search(&self, path: &Path, how: How) -> io::Result<Searched> {
-        let found = match how {
-            How::Cached => self.root.find_beneath_cached(&path.bytes),
-            How::Waiting => self.root.find_beneath(&path.bytes),
-        };
-        let found = match found {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-            Err(error) if is_missing(&error) => return Ok(Searched::Missing),
-            Err(_) => return Ok(Searched::Closed),
-        };
-        if how == How::Cached && self.local_device != Some(found.stat.device) {
-            return Err(io::ErrorKind::WouldBlock.into());
-        }
-        Ok(match found.stat.kind {
-            Kind::File if !path.is_dir => SharedFile::open(&found, path.name(), None)
-                .map_or(Searched::Closed, |file| Searched::File(Arc::new(file))),
-            _ => Searched::Missing,
+    /// Answers a request with what was found. This may wait for a disk.
+    fn answer(&self, request: &Request<'_>, path: &Path, searched: &Searched) -> Answer {
+        Answer::Ready(match searched {
+            Searched::File(file) if file.is_small() => match file.read_whole() {
+                Ok(content) => return Answer::File(Arc::clone(file), content),
+                Err(_) => changing(request),
+            },
+            Searched::File(file) => return Answer::File(Arc::clone(file), None),
+            Searched::Dir(_) if !path.is_dir => directory::redirect(path, request),
+            Searched::Dir(found) => self.answer_dir(request, path, found),
+            Searched::Top => self.answer_top(request),
+            Searched::Missing => not_found(request),
+            Searched::Closed => closed(request),
         })
     }
 
-    /// Returns whether the path of a request still leads to the same version of a file. Returns false if
-    /// the answer would have to wait.
-    fn is_unchanged(&self, path: &[u8], file: &SharedFile) -> bool {
-        let found = Path::decode(path).map(|path| self.root.find_beneath_cached(&path.bytes));
-        found.is_some_and(|found| {
-            found.is_ok_and(|found| {
-                self.local_device == Some(found.stat.device)
-                    && found.stat.same_version(&file.served.stat)
-            })
-        })
+    /// Returns the page with statistics, if the request asks for it and there is one.
+    fn statistics_page(&self, request: &Request<'_>) -> Option<Response> {
+        let is_wanted = request.path == b"/" && request.query == Some(b"stats");
+        let statistics = self.statistics.as_ref().filter(|_| is_wanted)?.read();
+        Some(notices::stats_page("Statistics", &statistics.rows()))
     }
 }
 
-/// Returns whether a search failed because there is nothing to be shown: no such name, or a link that
-/// leads out of the directory.
-fn is_missing(error: &io::Error) -> bool {
-    use io::ErrorKind::{CrossesDevices, InvalidFilename, NotADirectory, NotFound};
-    matches!(error.kind(), NotFound | NotADirectory | CrossesDevices | InvalidFilename)
+fn not_found(request: &Request<'_>) -> Response {
+    let advice = "There is no file or folder with this name.";
+    notices::error(request, 404, "Not found", advice)
 }
 
-fn not_found() -> Response {
-    Head::new(404).field("content-type", "text/plain; charset=utf-8").with_bytes(*b"not found\n")
+fn closed(request: &Request<'_>) -> Response {
+    let advice = "The server may not read it, or its disk does not answer.";
+    notices::error(request, 403, "This cannot be opened", advice)
+}
+
+fn changing(request: &Request<'_>) -> Response {
+    let advice = "It changes at this moment, or cannot be read. Try again.";
+    notices::error(request, 503, "This file cannot be sent", advice)
 }
 
 #[cfg(test)]

@@ -16,18 +16,18 @@ mod view;
 use fsops::{Kind, Time};
 use httpd::percent;
 
-pub use view::{Sort, View, Wanted};
+pub(crate) use view::{Sort, View, Wanted};
 
 /// The entries of a directory.
 #[derive(Debug, Default)]
-pub struct List {
+pub(crate) struct List {
     rows: Vec<Row>,
     totals: Totals,
 }
 
 /// An entry of a directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub(crate) struct Row {
     /// The name.
     pub name: Box<[u8]>,
     /// The kind of the entry. For a symbolic link, this is the kind of what it leads to, or [`Kind::Symlink`] if the
@@ -45,7 +45,7 @@ pub struct Row {
 
 /// Totals of the entries of a directory. The contents of its folders do not count.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Totals {
+pub(crate) struct Totals {
     /// Number of directories.
     pub folders: u64,
     /// Number of files.
@@ -58,7 +58,7 @@ pub struct Totals {
 
 /// The size of a directory with everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FolderSize {
+pub(crate) struct FolderSize {
     /// Total size of the files in bytes.
     pub bytes: u64,
     /// Number of files.
@@ -66,11 +66,11 @@ pub struct FolderSize {
 }
 
 /// Returns the size of the folder with this name, if it is known.
-pub type FolderSizes<'a> = &'a dyn Fn(&[u8]) -> Option<FolderSize>;
+pub(crate) type FolderSizes<'a> = &'a dyn Fn(&[u8]) -> Option<FolderSize>;
 
 /// The place of a directory among the addresses of the server.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub(crate) struct Place<'a> {
     /// The name under which the directory is shared.
     pub label: &'a [u8],
     /// The path below the shared directory, without slashes at its ends. Empty for the shared directory itself.
@@ -81,21 +81,9 @@ pub struct Place<'a> {
     pub has_archive: bool,
 }
 
-impl List {
-    /// Returns the entries in no particular order.
-    pub fn rows(&self) -> &[Row] {
-        &self.rows
-    }
-
-    /// Returns what the directory contains.
-    pub fn totals(&self) -> Totals {
-        self.totals
-    }
-}
-
 impl Row {
     /// Returns true if the server can show the entry: a directory or a file.
-    pub fn can_open(&self) -> bool {
+    pub(crate) fn can_open(&self) -> bool {
         self.why.is_none() && matches!(self.kind, Kind::Dir | Kind::File)
     }
 }

@@ -1,16 +1,26 @@
-//! The server of a directory.
+//! The server of directories.
 
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::Dir;
-use httpd::server::{Activity, Listener, Monitor, Rates, Server, Settings, Stopper};
+use httpd::certificate::Certificate;
+use httpd::hosts::Hosts;
+use httpd::secret::Secret;
+use httpd::server::{Address, Listener, Rates, Server, Settings};
+use walk::OwnFiles;
 
-use crate::cache::{Bounds, Counters};
-use crate::handler::{FileHandler, Shared};
+pub use httpd::server::Stopper;
+
+use crate::access::Access;
+use crate::archive::Plans;
+use crate::cache::Bounds;
+use crate::error::Error;
+use crate::facts::Facts;
+use crate::handler::FileHandler;
+use crate::roots::Roots;
+use crate::shared::{Shared, Warn};
+use crate::statistics::StatisticsReader;
 
 /// Maximum number of bytes of small files that the caches of all threads keep.
 const CACHE_BYTES: usize = 64 << 20;
@@ -19,57 +29,77 @@ const CACHE_BYTES: usize = 64 << 20;
 /// for each of them.
 const CACHE_FILES: usize = 1 << 17;
 
-/// A directory, and how it is served.
-#[derive(Debug)]
+/// The directories, and how they are served.
 pub struct Options {
-    /// The directory.
-    pub directory: PathBuf,
-    /// The listening socket.
-    pub listener: Listener,
-    /// Limits of rates.
+    /// The directories. Each of several is below its name.
+    pub directories: Vec<PathBuf>,
+    /// Where to listen.
+    pub listen: Address,
+    /// Limits of rates. A Unix socket MUST NOT have a limit for each connection.
     pub rates: Rates,
+    /// True if requests need no token.
+    pub is_public: bool,
+    /// The file that keeps the token from one start to the next. `None` for a new token at each start.
+    pub token_file: Option<PathBuf>,
+    /// The file that keeps the certificate. `None` for connections without encryption.
+    pub certificate: Option<PathBuf>,
+    /// Further host names by which browsers may reach the server.
+    pub hosts: Vec<String>,
+    /// The catalog, for digests and the sizes of folders.
+    pub catalog: Option<PathBuf>,
+    /// lop's own files, which are not shared.
+    pub own: Vec<PathBuf>,
+    /// True if there is a page with statistics, at `/?stats`.
+    pub has_statistics_page: bool,
+    /// Called with each problem that the person who started the server should know.
+    pub warn: Warn,
 }
 
-/// A server of a directory.
+/// A server of directories.
 pub struct Share {
     server: Server<FileHandler>,
     shared: Arc<Shared>,
-}
-
-/// Counters of a server since it started.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Statistics {
-    /// Connections, requests and bytes.
-    pub activity: Activity,
-    /// Requests answered without a system call on the file.
-    pub hits: u64,
-    /// Requests answered from the cache after the file was checked.
-    pub checked: u64,
-    /// Requests for which a file was opened, or found missing.
-    pub misses: u64,
-    /// Paths in the cache.
-    pub entries: u64,
-    /// Bytes of small files in the cache.
-    pub cached_bytes: u64,
-}
-
-/// Reads the statistics of a server.
-#[derive(Clone)]
-pub struct StatisticsReader {
-    monitor: Monitor,
-    counters: Arc<Counters>,
+    statistics: StatisticsReader,
+    bounds: Bounds,
+    address: Address,
+    fingerprint: Option<String>,
 }
 
 impl Share {
-    /// Opens the directory. Clients wait until [`Share::run`].
+    /// Opens the directories and starts to listen. Clients wait until [`Share::run`].
     ///
     /// # Errors
     ///
-    /// Fails if the directory cannot be opened, or the socket cannot be prepared.
-    pub fn new(options: Options) -> io::Result<Share> {
-        let root = Dir::open(&options.directory)?;
-        let device = root.stat()?.device;
-        let local_device = root.volume()?.is_local(device).then_some(device);
+    /// Fails if a directory, the address, the token file or the certificate cannot be used, or if the system has
+    /// no random numbers.
+    pub fn bind(options: Options) -> Result<Share, Error> {
+        let roots = Roots::open(&options.directories, OwnFiles::new(&options.own))?;
+        let failed = |source| Error::Listen { address: options.listen.clone(), source };
+        let listener = Listener::bind(&options.listen).map_err(failed)?;
+        let address = match &listener {
+            Listener::Tcp(listener) => Address::Tcp(listener.local_addr().map_err(failed)?),
+            Listener::Unix(_) => options.listen.clone(),
+        };
+        let names = names(&address, options.hosts);
+        let certificate = options.certificate.map(|file| {
+            let opened = Certificate::open(&file, tcp(&address), &names);
+            opened.map_err(|source| Error::Certificate { file, source })
+        });
+        let certificate = certificate.transpose()?;
+        let token = match options.token_file {
+            _ if options.is_public => None,
+            None => Some(Secret::random()?),
+            Some(file) => {
+                let kept = Secret::kept_in(&file);
+                Some(kept.map_err(|source| Error::TokenFile { file, source })?)
+            }
+        };
+        let hosts = match &address {
+            Address::Tcp(address) => Some(Hosts::new(address.ip(), &names)),
+            Address::Unix(_) => None,
+        };
+        let access = Access::new(hosts, token, tcp(&address).port(), certificate.is_some());
+
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         // Half of the descriptors are for connections, a quarter is for the caches.
         let descriptors = runtime::raise_descriptor_limit();
@@ -78,20 +108,44 @@ impl Share {
             bytes: CACHE_BYTES / threads,
         };
         let settings = Settings {
-            listener: options.listener,
-            tls: None,
+            listener,
+            tls: certificate.as_ref().map(|certificate| Arc::clone(&certificate.config)),
             rates: options.rates,
             threads,
             connections: descriptors / 2,
         };
-        let counters = Arc::default();
-        let shared = Arc::new(Shared { root, local_device, bounds, counters });
-        Ok(Share { server: Server::new(settings)?, shared })
+        let server = Server::new(settings).map_err(Error::Start)?;
+        let statistics = StatisticsReader::new(server.monitor(), threads);
+        let paths = roots.all().iter().map(|root| root.absolute(b"")).collect();
+        let shared = Shared {
+            access,
+            facts: Facts::new(options.catalog, paths),
+            plans: Plans::default(),
+            warn: options.warn,
+            statistics: options.has_statistics_page.then(|| statistics.clone()),
+            roots,
+        };
+        let fingerprint = certificate.map(|certificate| certificate.fingerprint);
+        Ok(Share { server, shared: Arc::new(shared), statistics, bounds, address, fingerprint })
     }
 
-    /// Returns the address of a TCP socket, with the port that the system chose.
-    pub fn tcp_address(&self) -> Option<SocketAddr> {
-        self.server.tcp_address()
+    /// Returns where the server listens, with the port that the system chose.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Returns the URL that the user opens, with the token if there is one. `host` is the name or address and
+    /// port by which the user can reach the server.
+    pub fn url_at(&self, host: &str) -> String {
+        let scheme = if self.fingerprint.is_some() { "https" } else { "http" };
+        let token = self.shared.access.token();
+        let query = token.map(|token| format!("?token={token}")).unwrap_or_default();
+        format!("{scheme}://{host}/{query}")
+    }
+
+    /// Returns the SHA-256 fingerprint of the certificate, as browsers show it.
+    pub fn fingerprint(&self) -> Option<&str> {
+        self.fingerprint.as_deref()
     }
 
     /// Returns a handle that stops the server.
@@ -101,8 +155,7 @@ impl Share {
 
     /// Returns a handle that reads the statistics.
     pub fn statistics_reader(&self) -> StatisticsReader {
-        let counters = Arc::clone(&self.shared.counters);
-        StatisticsReader { monitor: self.server.monitor(), counters }
+        self.statistics.clone()
     }
 
     /// Serves until the server is stopped.
@@ -110,23 +163,32 @@ impl Share {
     /// # Errors
     ///
     /// Fails if the threads cannot start.
-    pub fn run(self) -> io::Result<()> {
-        let Share { server, shared } = self;
-        server.run(|_| FileHandler::new(&shared))
+    pub fn run(self) -> Result<(), Error> {
+        let Share { server, shared, statistics, bounds, .. } = self;
+        let handler = |index: usize| FileHandler::new(&shared, bounds, statistics.counters(index));
+        server.run(handler).map_err(Error::Start)
     }
 }
 
-impl StatisticsReader {
-    /// Returns the counters.
-    pub fn read(&self) -> Statistics {
-        let counters = &self.counters;
-        Statistics {
-            activity: self.monitor.activity(),
-            hits: counters.hits.load(Relaxed),
-            checked: counters.checked.load(Relaxed),
-            misses: counters.misses.load(Relaxed),
-            entries: counters.entries.load(Relaxed),
-            cached_bytes: counters.bytes.load(Relaxed),
-        }
+/// Returns the TCP address of a server. A Unix socket has none, so that parts of a certificate and of the
+/// name of a cookie are those of any local server.
+fn tcp(address: &Address) -> SocketAddr {
+    match address {
+        Address::Tcp(address) => *address,
+        Address::Unix(_) => SocketAddr::from(([127, 0, 0, 1], 0)),
     }
+}
+
+/// Returns the names by which clients may reach the server: those that the user named and, in a network, the
+/// name of this machine, also as multicast DNS has it.
+fn names(address: &Address, mut names: Vec<String>) -> Vec<String> {
+    let is_local = tcp(address).ip().is_loopback();
+    let node = rustix::system::uname().nodename().to_str().map(str::to_owned);
+    if let Some(node) = node.ok().filter(|node| !is_local && !node.is_empty()) {
+        if !node.contains('.') {
+            names.push(format!("{node}.local"));
+        }
+        names.push(node);
+    }
+    names
 }

@@ -1,4 +1,4 @@
-//! Updates the pictures of the pages in `docs/images/serve`.
+//! Updates the pictures of the pages in `docs/images/serve` and `docs/images/share`.
 //!
 //! A test in a browser opens the pages and saves the pictures (`crates/lop/tests/it/serve_pictures.rs`).
 //! The pictures contain times, so they differ with every run. Update them only if a page looks different.
@@ -12,7 +12,16 @@ use std::process::Command;
 use crate::traces::Temporary;
 
 /// The pictures that the documentation shows.
-const NAMES: [&str; 7] = ["start", "space", "groups", "same-folders", "plan", "run", "phone-dark"];
+const NAMES: [&str; 8] = [
+    "serve/start",
+    "serve/space",
+    "serve/groups",
+    "serve/same-folders",
+    "serve/plan",
+    "serve/run",
+    "serve/phone-dark",
+    "share/listing",
+];
 
 /// Maximum size of a picture and of all pictures, so that the repository stays small.
 const MAX_BYTES: u64 = 120_000;
@@ -30,11 +39,10 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     if !succeeded {
         complaints.push("the test that takes the pictures failed".into());
     }
-    let folder = root.join("docs/images/serve");
-    fs::create_dir_all(&folder)?;
     let mut total = 0;
-    for name in NAMES.map(|name| format!("{name}.png")) {
-        let picture = saved.path().join(&name);
+    for name in NAMES {
+        let stored = root.join("docs/images").join(name).with_extension("png");
+        let picture = saved.path().join(stored.file_name().unwrap_or_default());
         if !picture.exists() {
             complaints.push(format!("{name} is missing: is chromium installed?"));
             continue;
@@ -48,7 +56,8 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
         if bytes > MAX_BYTES {
             complaints.push(format!("{name} has {bytes} bytes, more than {MAX_BYTES}"));
         } else if succeeded {
-            fs::copy(picture, folder.join(name))?;
+            fs::create_dir_all(stored.parent().unwrap_or(root))?;
+            fs::copy(picture, stored)?;
         }
     }
     if total > MAX_TOTAL_BYTES {

@@ -22,17 +22,23 @@ impl Counters {
     }
 }
 
-/// A number that one thread counts.
+/// A number that only one thread changes, so that additions need no locked instructions. Any thread may read it.
 #[derive(Debug, Default)]
-pub(super) struct Counter(AtomicU64);
+pub struct Counter(AtomicU64);
 
 impl Counter {
-    pub(super) fn add(&self, amount: u64) {
-        // One thread writes, so that the addition needs no locked instruction.
-        self.0.store(self.0.load(Relaxed).wrapping_add(amount), Relaxed);
+    /// Adds an amount.
+    pub fn add(&self, amount: u64) {
+        self.0.store(self.get().wrapping_add(amount), Relaxed);
     }
 
-    pub(super) fn get(&self) -> u64 {
+    /// Subtracts an amount.
+    pub fn subtract(&self, amount: u64) {
+        self.0.store(self.get().wrapping_sub(amount), Relaxed);
+    }
+
+    /// Returns the number.
+    pub fn get(&self) -> u64 {
         self.0.load(Relaxed)
     }
 }

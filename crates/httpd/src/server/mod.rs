@@ -46,14 +46,14 @@ mod worker;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use rustls::ServerConfig;
 
-pub use counters::Activity;
+pub use counters::{Activity, Counter};
 pub use handler::{Finish, Handler, Job, Reply};
 pub use limits::Rates;
-pub use listener::{Address, Listener};
+pub use listener::{Address, Listener, UnixSocket};
 pub use request::{Method, OwnedRequest, Request};
 pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served, read_exactly};
 
@@ -115,7 +115,7 @@ impl<H: Handler + 'static> Server<H> {
             rates: settings.rates,
             max_connections: (settings.connections / count).max(MIN_CONNECTIONS),
             pool: Arc::new(Pool::default()),
-            is_stopping: AtomicBool::new(false),
+            is_stopping: Arc::default(),
         };
         let thread =
             |_| Ok(Thread { counters: Arc::default(), mailbox: Arc::new(Mailbox::new()?) });
@@ -133,10 +133,11 @@ impl<H: Handler + 'static> Server<H> {
 
     /// Returns a handle that stops the server.
     pub fn stopper(&self) -> Stopper {
-        let shared = Arc::clone(&self.shared);
+        // A handle that outlives the server does not keep the socket open.
+        let is_stopping = Arc::clone(&self.shared.is_stopping);
         let mailboxes: Vec<_> = self.threads.iter().map(|t| Arc::clone(&t.mailbox)).collect();
         Stopper(Arc::new(move || {
-            shared.is_stopping.store(true, Ordering::Relaxed);
+            is_stopping.store(true, Ordering::Relaxed);
             for mailbox in &mailboxes {
                 mailbox.ring();
             }

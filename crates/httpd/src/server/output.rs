@@ -16,6 +16,9 @@ const PIECE: usize = 32 << 10;
 /// Bytes of a file for which the page cache is asked at a time.
 const CACHE_STRIDE: u64 = 8 << 20;
 
+/// Time that a program needs at most, as a rule, between the changes of the times and of the size of a file.
+const APPEND_TIME: Duration = Duration::from_millis(20);
+
 /// A response that is being sent.
 pub(super) struct Output {
     head: Option<Bytes>,
@@ -64,11 +67,15 @@ impl Work {
     /// Does the work. `socket` is that of the connection.
     pub(super) fn run(self, socket: &Arc<OwnedFd>) -> Worked {
         match self {
-            Work::Send(range, length) => Worked::Sent(send(&range, socket, length)),
-            Work::Read(range, length) => Worked::Read(
-                read(&range, length, |buffer, at| range.served.file.read_at(buffer, at).map(Some))
-                    .and_then(|read| read.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())),
-            ),
+            Work::Send(range, length) => {
+                Worked::Sent(unless_growing(|| send(&range, socket, length)))
+            }
+            Work::Read(range, length) => {
+                let read_at =
+                    |buffer: &mut [u8], at| range.served.file.read_at(buffer, at).map(Some);
+                let read = unless_growing(|| read(&range, length, read_at));
+                Worked::Read(read.and_then(|read| read.ok_or(io::ErrorKind::UnexpectedEof.into())))
+            }
             Work::Next(mut parts) => {
                 let part = parts.next();
                 Worked::Next(parts, part)
@@ -233,9 +240,10 @@ impl Output {
         if !stream.is_plain() {
             let length = allowed.min(PIECE);
             let file = &range.served.file;
-            let Some(bytes) = read(range, length, |buffer, at| file.read_cached(buffer, at))?
-            else {
-                return Ok(Err(Work::Read(range.clone(), length)));
+            let bytes = match read(range, length, |buffer, at| file.read_cached(buffer, at)) {
+                Ok(Some(bytes)) => bytes,
+                Err(error) if !has_changed(&error) => return Err(error),
+                Ok(None) | Err(_) => return Ok(Err(Work::Read(range.clone(), length))),
             };
             self.advance_file(bytes.len());
             self.set_memory(bytes);
@@ -249,9 +257,14 @@ impl Output {
             self.cached = range.at + stride;
         }
         let length = allowed.min(to_usize(self.cached - range.at));
-        let sent = send(range, stream.socket(), length)?;
-        self.advance_file(sent);
-        Ok(Ok(sent))
+        match send(range, stream.socket(), length) {
+            Err(error) if has_changed(&error) => Ok(Err(Work::Send(range.clone(), allowed))),
+            sent => {
+                let sent = sent?;
+                self.advance_file(sent);
+                Ok(Ok(sent))
+            }
+        }
     }
 
     fn advance_file(&mut self, bytes: usize) {
@@ -264,6 +277,23 @@ impl Output {
         self.sent += bytes as u64;
         self.reserved.spend(bytes);
     }
+}
+
+/// Does the work again after a while if the file has changed. A program that appends to a file changes its times
+/// first and its size afterwards. In between, the file looks as if other bytes had replaced the old ones.
+fn unless_growing<T>(work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+    match work() {
+        Err(error) if has_changed(&error) => {
+            std::thread::sleep(APPEND_TIME);
+            work()
+        }
+        done => done,
+    }
+}
+
+/// Returns whether work failed because the file has changed.
+fn has_changed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
 }
 
 /// Sends bytes of a file. Fails if the file has changed or is shorter than it was.

@@ -44,8 +44,6 @@ pub struct Request<'b> {
     pub cookie: Option<&'b [u8]>,
     /// `Accept`.
     pub accept: Option<&'b [u8]>,
-    /// `Sec-Fetch-Site`.
-    pub sec_fetch: Option<&'b [u8]>,
     /// The conditions of the request.
     pub conditions: Conditions<'b>,
     /// True if the client speaks HTTP/1.1, not 1.0.
@@ -116,7 +114,6 @@ fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Reques
         authorization: None,
         cookie: None,
         accept: None,
-        sec_fetch: None,
         conditions: Conditions::default(),
         is_1_1,
         keep_alive: is_1_1,
@@ -191,7 +188,6 @@ impl<'b> Request<'b> {
             5 if is("range") => only(&mut conditions.range, value),
             8 if is("if-range") => only(&mut conditions.if_range, value),
             13 if is("authorization") => only(&mut self.authorization, value),
-            14 if is("sec-fetch-site") => only(&mut self.sec_fetch, value),
             14 if is("content-length") => self.take_length(value),
             17 if is("if-modified-since") => only(&mut conditions.if_modified_since, value),
             17 if is("transfer-encoding") => self.take_body(),

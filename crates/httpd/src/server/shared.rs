@@ -19,7 +19,7 @@ pub(super) struct Shared {
     /// Maximum number of connections of a thread.
     pub(super) max_connections: usize,
     pub(super) pool: Arc<Pool>,
-    pub(super) is_stopping: AtomicBool,
+    pub(super) is_stopping: Arc<AtomicBool>,
 }
 
 /// A message from another thread.

@@ -57,7 +57,7 @@ pub(crate) struct ServeArgs {
 }
 
 /// Parses an address. A port alone is a port of this machine.
-fn address(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     let local = IpAddr::V4(Ipv4Addr::LOCALHOST);
     if let Ok(port) = text.trim_start_matches(':').parse() {
         return Ok(SocketAddr::new(local, port));
@@ -68,7 +68,7 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// Parses a host name as browsers send it: ASCII labels separated by dots, without a port. An address needs no option on
 /// a server that listens on the network, and is never accepted on a server that listens on a loopback address.
-fn host_name(text: &str) -> Result<String, String> {
+pub(super) fn host_name(text: &str) -> Result<String, String> {
     let is_in_label = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_label = |label: &str| !label.is_empty() && label.chars().all(is_in_label);
     if text.split('.').all(is_label) && text.parse::<IpAddr>().is_err() {

@@ -70,6 +70,8 @@ mod serve_start;
 mod serve_tabs;
 mod serving;
 mod serving_limits;
+mod share_pages;
+mod sharing;
 mod skipped_stays;
 mod space;
 mod status;

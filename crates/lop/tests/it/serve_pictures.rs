@@ -1,4 +1,4 @@
-//! The pictures in `docs/serve.md` and in the README: `cargo xtask screenshots` copies them from here.
+//! The pictures in `docs/serve.md`, `docs/share.md` and the README: `cargo xtask screenshots` copies them from here.
 
 use std::fs;
 
@@ -162,5 +162,19 @@ fn the_pages_of_a_review_are_pictured() {
     browser.wait_for("table.listed");
     picture(&lop, &mut browser, "run");
 
+    browser.finish();
+}
+
+#[test]
+fn a_listing_is_pictured() {
+    let lop = Lop::with(&tree(b""));
+    let options = Options { viewport: (900, 420), ..Options::default() };
+    let Some(mut browser) = Browser::start(options) else { return };
+    lop.remember(["srv"]);
+    let server = Server::share(&lop, &["srv"]);
+    browser.open(&server.url());
+    browser.open(&server.page("/photos/"));
+    browser.wait_for("tbody tr");
+    picture(&lop, &mut browser, "listing");
     browser.finish();
 }

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use testkit::{Ending, Invocation, Running, Signal, TreeBuilder, When};
+use testkit::{Ending, Invocation, Output, Running, Signal, TreeBuilder, When};
 
 use crate::lop::Lop;
 
@@ -38,13 +38,23 @@ impl Server {
 
     /// Starts `lop serve` on a free port, with the limits of `command`.
     pub(crate) fn start_as(command: Invocation<'_>, more: &[&str]) -> Server {
-        let args = ["serve", "--listen", "127.0.0.1:0"].iter().chain(more);
+        Server::spawn(command.arg("serve"), more)
+    }
+
+    /// Starts `lop share` on a free port.
+    pub(crate) fn share(lop: &Lop, more: &[&str]) -> Server {
+        Server::spawn(lop.command().arg("share"), more)
+    }
+
+    fn spawn(command: Invocation<'_>, more: &[&str]) -> Server {
+        let args = ["--listen", "127.0.0.1:0"].iter().chain(more);
         let mut running = command.args(args).spawn();
         assert!(running.wait_for(&When::Stdout(b"\n".into())), "no address");
         let text = String::from_utf8(running.stdout()).expect("UTF-8");
         let url = text.lines().next().expect("a line");
         let (_, rest) = url.split_once("://").expect("a scheme");
-        let (address, token) = rest.split_once("/?token=").expect("a token");
+        let (address, rest) = rest.split_once('/').expect("a path");
+        let token = rest.strip_prefix("?token=").unwrap_or_default();
         Server { running, address: address.parse().expect("an address"), token: token.to_owned() }
     }
 
@@ -62,6 +72,17 @@ impl Server {
     pub(crate) fn kill(mut self) {
         assert!(self.running.signal(Signal::KILL), "it was running");
         self.running.wait().signal(Signal::KILL);
+    }
+
+    /// Sends a signal, and returns what the server wrote until it ended.
+    pub(crate) fn stop(mut self, signal: Signal) -> Output {
+        assert!(self.running.signal(signal), "it was running");
+        self.running.wait()
+    }
+
+    /// Returns the token. It is empty if the server needs none.
+    pub(crate) fn token(&self) -> &str {
+        &self.token
     }
 
     /// Returns the process id.

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::Arc;
 
 use fsops::{Dir, DirBuffer, FileKey, Kind, Stat};
+use walk::OwnFiles;
 
 use super::descent::Descent;
 use super::table::{self, Index, New, Table};
@@ -13,9 +14,14 @@ use super::{Archive, END, LeftOut, header, padded};
 
 /// Maximum number of entries of an archive. It also bounds the memory of a plan: with ordinary names, about 200 MiB,
 /// and twice as much during the walk.
-pub const MAX_ENTRIES: usize = 2_000_000;
+pub(crate) const MAX_ENTRIES: usize = 2_000_000;
 
-pub(super) fn plan(dir: Dir, name: &[u8], max_entries: usize) -> io::Result<Archive> {
+pub(super) fn plan(
+    dir: Dir,
+    name: &[u8],
+    own: &OwnFiles,
+    max_entries: usize,
+) -> io::Result<Archive> {
     if matches!(name, b"" | b"." | b"..") || name.iter().any(|byte| matches!(byte, b'/' | 0)) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
@@ -30,6 +36,7 @@ pub(super) fn plan(dir: Dir, name: &[u8], max_entries: usize) -> io::Result<Arch
         user: fsops::effective_user(),
         end: 0,
         modified: i64::MIN,
+        own,
         max_entries,
     };
     walk.start(&root, name)?;
@@ -43,7 +50,7 @@ pub(super) fn plan(dir: Dir, name: &[u8], max_entries: usize) -> io::Result<Arch
 }
 
 /// The state of the walk.
-struct Walk {
+struct Walk<'o> {
     table: Table,
     descent: Descent,
     buffer: DirBuffer,
@@ -56,18 +63,21 @@ struct Walk {
     /// The offset after the last entry.
     end: u64,
     modified: i64,
+    /// The files that do not become part of the archive.
+    own: &'o OwnFiles,
     max_entries: usize,
 }
 
 /// A directory whose entries are recorded.
 struct Frame {
     dir: Index,
+    key: FileKey,
     /// The length of the path of the directory, with the final slash.
     path_length: usize,
     names: Names,
 }
 
-impl Walk {
+impl Walk<'_> {
     /// Records the root.
     fn start(&mut self, root: &Dir, name: &[u8]) -> io::Result<()> {
         let stat = root.stat()?;
@@ -80,11 +90,14 @@ impl Walk {
     /// Records the next entry. Returns false at the end.
     fn step(&mut self) -> io::Result<bool> {
         let Some(frame) = self.frames.last_mut() else { return Ok(false) };
-        let (dir, path_length) = (frame.dir, frame.path_length);
+        let (dir, key, path_length) = (frame.dir, frame.key, frame.path_length);
         let Some(name) = frame.names.next() else {
             self.frames.pop();
             return Ok(true);
         };
+        if self.own.has(key, name.to_bytes()) {
+            return Ok(true);
+        }
         match self.record(dir, path_length, &name) {
             Ok(()) => {}
             // The limits of the archive end the walk.
@@ -156,7 +169,7 @@ impl Walk {
         names: Names,
     ) -> io::Result<()> {
         let dir = self.push(parent, table::Kind::Dir, name, stat, path_length, 0)?;
-        self.frames.push(Frame { dir, path_length, names });
+        self.frames.push(Frame { dir, key: stat.key(), path_length, names });
         Ok(())
     }
 

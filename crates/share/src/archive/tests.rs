@@ -11,12 +11,13 @@ use fsops::Dir;
 use httpd::server::Part;
 use testkit::snapshot::{Compare, Entry, Kind};
 use testkit::{Snapshot, TempTree, TreeBuilder, assert_same, deep_path, hostile_tree};
+use walk::OwnFiles;
 
 use super::{Archive, plan};
 
 fn plan_of(root: &Path) -> Arc<Archive> {
     let dir = Dir::open(root).expect("opened");
-    Arc::new(Archive::plan(dir, b"tree").expect("planned"))
+    Arc::new(Archive::plan(dir, b"tree", &OwnFiles::default()).expect("planned"))
 }
 
 /// Returns the bytes of a body, or the error that ends it.
@@ -267,7 +268,8 @@ fn the_same_tree_has_the_same_tag_and_the_same_bytes() {
     assert_eq!(one.tag(), other.tag());
     assert_eq!((one.tag().len(), one.modified()), (32, 1 << 33));
     assert_eq!(whole(&one), whole(&other));
-    let named = Archive::plan(Dir::open(tree.path()).expect("opened"), b"else").expect("planned");
+    let dir = Dir::open(tree.path()).expect("opened");
+    let named = Archive::plan(dir, b"else", &OwnFiles::default()).expect("planned");
     assert_ne!(one.tag(), named.tag());
     TreeBuilder::new().mode("a.b", 0o600).make(tree.path());
     assert_ne!(one.tag(), plan_of(tree.path()).tag());
@@ -321,12 +323,25 @@ fn a_link_in_place_of_a_directory_is_not_followed() {
 fn names_that_are_no_component_and_trees_that_are_too_large_are_refused() {
     let tree = TreeBuilder::new().file("a", "").file("b", "").make_temp();
     for name in [&b""[..], b".", b"..", b"a/b", b"a\0"] {
-        let planned = Archive::plan(Dir::open(tree.path()).expect("opened"), name);
+        let dir = Dir::open(tree.path()).expect("opened");
+        let planned = Archive::plan(dir, name, &OwnFiles::default());
         assert_eq!(planned.expect_err("refused").kind(), io::ErrorKind::InvalidInput);
     }
-    let plan = |max| plan::plan(Dir::open(tree.path()).expect("opened"), b"tree", max);
+    let open = || Dir::open(tree.path()).expect("opened");
+    let plan = |max| plan::plan(open(), b"tree", &OwnFiles::default(), max);
     assert_eq!(plan(3).expect("planned").entries(), 3);
     let error = plan(2).expect_err("refused");
     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
     assert_eq!(error.to_string(), "the directory has more than 2 entries");
+}
+
+#[test]
+fn own_files_are_no_part_of_an_archive() {
+    let tree = TreeBuilder::new().file("a/catalog.db", "1").file("catalog.db", "2").make_temp();
+    let own = OwnFiles::new(&[tree.path().join("a/catalog.db")]);
+    let dir = Dir::open(tree.path()).expect("opened");
+    let archive = Archive::plan(dir, b"t", &own).expect("planned");
+    // The root, the directory, and the file in the root.
+    assert_eq!(archive.entries(), 3);
+    assert!(archive.left_out().is_empty());
 }

@@ -3,21 +3,36 @@
 #![expect(clippy::disallowed_methods, reason = "the tests make and change the shared files")]
 
 use std::os::unix::fs::symlink;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fsops::Dir;
 use httpd::server::{Body, FileRange, Handler, OwnedRequest, Part, Reply};
+use runtime::Mutex;
 use testkit::TempTree;
+use walk::OwnFiles;
 
-use super::{FileHandler, Shared};
+use super::FileHandler;
+use crate::access::Access;
+use crate::archive::Plans;
 use crate::cache::{Bounds, FRESH};
+use crate::facts::Facts;
+use crate::roots::Roots;
+use crate::shared::Shared;
 
 struct Bench {
     tree: TempTree,
     handler: FileHandler,
+    warnings: Arc<Mutex<Vec<String>>>,
     now: Instant,
+}
+
+/// The catalog, and lop's own files.
+#[derive(Default)]
+struct Knowledge {
+    catalog: Option<PathBuf>,
+    own: Vec<PathBuf>,
 }
 
 #[derive(Debug)]
@@ -37,11 +52,26 @@ impl Bench {
     fn new() -> Bench {
         let tree = TempTree::new();
         std::fs::create_dir(tree.path().join("root")).expect("created");
-        let root = Dir::open(&tree.path().join("root")).expect("opened");
-        let local_device = Some(root.stat().expect("stat").device);
+        let directories = vec![tree.path().join("root")];
+        Bench::of(tree, &directories, Knowledge::default())
+    }
+
+    fn of(tree: TempTree, directories: &[PathBuf], known: Knowledge) -> Bench {
+        let roots = Roots::open(directories, OwnFiles::new(&known.own)).expect("opened");
+        let paths = roots.all().iter().map(|root| root.absolute(b"")).collect();
+        let warnings: Arc<Mutex<Vec<String>>> = Arc::default();
+        let warn = Arc::clone(&warnings);
+        let shared = Shared {
+            access: Access::new(None, None, 0, false),
+            facts: Facts::new(known.catalog, paths),
+            plans: Plans::default(),
+            warn: Box::new(move |text| warn.lock().push(text.to_owned())),
+            statistics: None,
+            roots,
+        };
         let bounds = Bounds { entries: 100, bytes: 1 << 20 };
-        let shared = Shared { root, local_device, bounds, counters: Arc::default() };
-        Bench { tree, handler: FileHandler::new(&Arc::new(shared)), now: Instant::now() }
+        let handler = FileHandler::new(&Arc::new(shared), bounds, &Arc::default());
+        Bench { tree, handler, warnings, now: Instant::now() }
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -95,7 +125,7 @@ impl Bench {
     }
 
     fn hits(&self) -> u64 {
-        self.handler.shared.counters.hits.load(Ordering::Relaxed)
+        self.handler.counters.hits.get()
     }
 }
 
@@ -272,4 +302,89 @@ fn a_link_that_is_exchanged_all_the_time_never_leads_out() {
     }
     stop.store(true, Ordering::Relaxed);
     swapper.join().expect("swapped");
+}
+
+#[test]
+fn a_directory_is_listed_below_a_slash() {
+    let mut bench = Bench::new();
+    std::fs::create_dir_all(bench.path("a b")).expect("created");
+    bench.write("a b/f<>", b"0123456789");
+    let answer = bench.get("/a%20b?sort=size&x=%0d\u{80}");
+    assert_eq!(answer.status, 301);
+    assert_eq!(answer.field("location"), Some("/a%20b/?sort=size&x=%0d%C2%80"));
+    let answer = bench.get("/a%20b/");
+    let page = String::from_utf8(answer.body).expect("UTF-8");
+    assert!(page.contains("<a href=\"./f%3C%3E\"><bdi>f&lt;&gt;</bdi></a>"), "{page}");
+    let json = bench.get_with("/a%20b/", "Accept: application/json\r\n");
+    assert!(json.field("content-type") == Some("application/json"));
+    assert!(String::from_utf8_lossy(&json.body).contains("\"size\":10"));
+    assert_eq!(bench.get_with("/no/", "Accept: text/html\r\n").status, 404);
+}
+
+#[test]
+fn an_archive_can_be_resumed() {
+    let mut bench = Bench::new();
+    std::fs::create_dir_all(bench.path("d")).expect("created");
+    bench.write("d/f", &[7; 5000]);
+    let whole = bench.get("/d/?tar");
+    assert_eq!((whole.status, whole.field("content-type")), (200, Some("application/x-tar")));
+    let name = whole.field("content-disposition").expect("a name");
+    assert_eq!(name, "attachment; filename=\"d.tar\"; filename*=UTF-8''d.tar");
+    let tag = whole.field("etag").expect("a tag").to_owned();
+    let rest = bench.get_with("/d/?tar", &format!("Range: bytes=1000-\r\nIf-Range: {tag}\r\n"));
+    assert_eq!((rest.status, &rest.body[..]), (206, &whole.body[1000..]));
+    let expected = format!("bytes 1000-{}/{}", whole.body.len() - 1, whole.body.len());
+    assert_eq!(rest.field("content-range"), Some(&expected[..]));
+    let again = bench.get_with("/d/?tar", &format!("If-None-Match: {tag}\r\n"));
+    assert_eq!((again.status, again.body.len()), (304, 0));
+}
+
+#[test]
+fn entries_left_out_of_an_archive_are_reported() {
+    let mut bench = Bench::new();
+    rustix::fs::mkfifoat(rustix::fs::CWD, bench.path("fifo\n"), 0o600.into()).expect("created");
+    assert_eq!(bench.get("/?tar").status, 200);
+    let warnings = bench.warnings.lock().clone();
+    assert_eq!(warnings, ["not in the archive of root: root/fifo\\n: it is a FIFO"]);
+}
+
+#[test]
+fn several_directories_have_a_page() {
+    let tree = TempTree::new();
+    let directories = ["a", "b"].map(|name| tree.path().join(name));
+    for directory in &directories {
+        std::fs::create_dir(directory).expect("created");
+    }
+    let mut bench = Bench::of(tree, &directories, Knowledge::default());
+    std::fs::write(bench.tree.path().join("b/f"), "1").expect("written");
+    let page = String::from_utf8(bench.get("/").body).expect("UTF-8");
+    assert!(page.contains("<a href=\"./a/\">") && page.contains("<a href=\"./b/\">"), "{page}");
+    assert!(!page.contains("name=\"tar\""));
+    assert_eq!(bench.get("/b/f").body, b"1");
+    assert_eq!((bench.get("/b").status, bench.get("/b/").status), (301, 200));
+    assert_eq!((bench.get("/f").status, bench.get("/c/").status), (404, 404));
+    assert_eq!((bench.get("/?tar").status, bench.get("/b/?tar").status), (404, 200));
+    assert_eq!(bench.get("/b/../a/").status, 404);
+}
+
+#[test]
+fn own_files_are_not_shared() {
+    let tree = TempTree::new();
+    let root = tree.path().join("root");
+    std::fs::create_dir_all(root.join("state/catalog.db.runs")).expect("created");
+    let own = ["catalog.db", "catalog.db.runs"].map(|name| root.join("state").join(name));
+    let mut bench = Bench::of(tree, &[root], Knowledge { own: own.to_vec(), catalog: None });
+    for name in ["catalog.db", "state/catalog.db", "state/catalog.db.runs/1", "state/other"] {
+        bench.write(name, name.as_bytes());
+    }
+    assert_eq!(bench.get("/catalog.db").body, b"catalog.db", "in another directory");
+    assert_eq!(bench.get("/state/catalog.db").status, 404);
+    assert_eq!(bench.get("/state/catalog.db.runs/1").status, 404);
+    assert_eq!(bench.get("/state/catalog.db.runs/").status, 404);
+    let page = String::from_utf8(bench.get("/state/").body).expect("UTF-8");
+    assert!(page.contains("other") && !page.contains("catalog.db"), "{page}");
+    let archive = bench.get("/?tar").body;
+    let has = |text: &[u8]| archive.windows(text.len()).any(|part| part == text);
+    assert!(has(b"root/state/other\0") && has(b"root/catalog.db\0"));
+    assert!(!has(b"root/state/catalog.db"));
 }

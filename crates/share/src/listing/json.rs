@@ -44,7 +44,7 @@ struct Summary {
 
 impl List {
     /// Returns the whole listing as JSON, in the order of `view`.
-    pub fn json(&self, view: View, sizes: FolderSizes<'_>) -> Response {
+    pub(crate) fn json(&self, view: View, sizes: FolderSizes<'_>) -> Response {
         let head = common(Head::new(200).field("content-type", "application/json"));
         head.with_bytes(self.document(view, sizes))
     }

@@ -19,7 +19,7 @@ const COLUMNS: [(&str, Sort); 3] =
 
 impl List {
     /// Returns a page of the listing. A page beyond the end is the last one.
-    pub fn page(&self, place: &Place<'_>, view: View, sizes: FolderSizes<'_>) -> Response {
+    pub(crate) fn page(&self, place: &Place<'_>, view: View, sizes: FolderSizes<'_>) -> Response {
         let title = place.path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let title = if title.is_empty() { place.label } else { title };
         let body = html! {

@@ -4,20 +4,26 @@ use std::ffi::CStr;
 use std::io;
 
 use fsops::{Dir, DirBuffer, Kind, Stat};
+use walk::OwnFiles;
 
 use super::{List, Row};
 
 impl List {
     /// Examines the entries of `dir`, which is the directory `path` below the shared directory `root`. `dir` MUST be
-    /// opened for this call, because two listings of one descriptor disturb each other.
+    /// opened for this call, because two listings of one descriptor disturb each other. lop's own files are left out.
     ///
     /// # Errors
     ///
     /// Fails if the names cannot be listed. An entry that cannot be examined becomes a row with the reason.
-    pub fn read(root: &Dir, path: &[u8], dir: &Dir) -> io::Result<List> {
+    pub(crate) fn read(root: &Dir, path: &[u8], dir: &Dir, own: &OwnFiles) -> io::Result<List> {
         let mut names = Vec::new();
+        let key = dir.stat()?.key();
         dir.seek(0)?;
-        dir.for_each(&mut DirBuffer::default(), |item| names.push(item.name.to_owned()))?;
+        dir.for_each(&mut DirBuffer::default(), |item| {
+            if !own.has(key, item.name.to_bytes()) {
+                names.push(item.name.to_owned());
+            }
+        })?;
         let mut list = List { rows: Vec::with_capacity(names.len()), ..List::default() };
         for name in names {
             if let Some(row) = examine(root, path, dir, &name) {
@@ -25,6 +31,15 @@ impl List {
             }
         }
         Ok(list)
+    }
+
+    /// Returns a list of directories with their names and modification times.
+    pub(crate) fn of_dirs<'n>(dirs: impl Iterator<Item = (&'n [u8], Stat)>) -> List {
+        let mut list = List::default();
+        for (name, stat) in dirs {
+            list.add(row(name, &stat));
+        }
+        list
     }
 
     fn add(&mut self, row: Row) {

@@ -5,6 +5,7 @@ use std::path::Path;
 use fsops::{Dir, Kind};
 use httpd::server::{Body, Response};
 use testkit::{TempTree, TreeBuilder};
+use walk::OwnFiles;
 
 use super::page::PAGE_ROWS;
 use super::{FolderSize, List, Place, Row, Totals, View, Wanted, href};
@@ -20,7 +21,7 @@ fn open(root: &Path) -> Dir {
 }
 
 fn list_of(root: &Path) -> List {
-    List::read(&open(root), b"", &open(root)).expect("listed")
+    List::read(&open(root), b"", &open(root), &OwnFiles::default()).expect("listed")
 }
 
 fn view(query: &str) -> View {
@@ -48,7 +49,7 @@ fn names(list: &List, query: &str) -> Vec<String> {
 }
 
 fn row<'a>(list: &'a List, name: &str) -> &'a Row {
-    list.rows().iter().find(|row| *row.name == *name.as_bytes()).expect("listed")
+    list.rows.iter().find(|row| *row.name == *name.as_bytes()).expect("listed")
 }
 
 #[test]
@@ -171,7 +172,8 @@ fn links_are_shown_as_what_they_lead_to_below_the_root() {
         .symlink_loop("top/below/loop 1", "top/below/loop 2")
         .make_temp();
     let root = open(&tree.path().join("top"));
-    let list = List::read(&root, b"below", &open(&tree.path().join("top/below"))).expect("listed");
+    let dir = open(&tree.path().join("top/below"));
+    let list = List::read(&root, b"below", &dir, &OwnFiles::default()).expect("listed");
     let file = row(&list, "to file");
     assert_eq!((file.kind, file.size, file.is_link, file.can_open()), (Kind::File, 5, true, true));
     assert!(row(&list, "to dir").kind == Kind::Dir && row(&list, "to dir").can_open());
@@ -187,7 +189,7 @@ fn links_are_shown_as_what_they_lead_to_below_the_root() {
         );
     }
     assert!(row(&list, "loop 1").why.is_some());
-    assert_eq!(list.totals(), Totals { folders: 2, files: 1, bytes: 5, others: 5 });
+    assert_eq!(list.totals, Totals { folders: 2, files: 1, bytes: 5, others: 5 });
     let page = body(&list.page(&PLACE, view(""), &no_size));
     assert!(page.contains("<td><bdi>out</bdi><small>link, leads outside</small></td>"), "{page}");
     assert!(page.contains("<a href=\"./to%20dir/\"><bdi>to dir</bdi></a><small>link</small>"));

@@ -8,7 +8,7 @@ use super::{FolderSizes, List, Row};
 
 /// The options of a request for a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct View {
+pub(crate) struct View {
     /// The format of the response.
     pub wanted: Wanted,
     /// The column by which rows are sorted.
@@ -21,7 +21,7 @@ pub struct View {
 
 /// A format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub(crate) enum Wanted {
     /// A page for people.
     Page,
     /// The listing as JSON.
@@ -32,7 +32,7 @@ pub enum Wanted {
 
 /// A column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sort {
+pub(crate) enum Sort {
     /// By name, directories first.
     Name,
     /// By size.
@@ -43,7 +43,7 @@ pub enum Sort {
 
 impl View {
     /// Reads the query and `Accept` of a request. Unknown parameters and values are ignored.
-    pub fn parse(query: Option<&[u8]>, accept: Option<&[u8]>) -> View {
+    pub(crate) fn parse(query: Option<&[u8]>, accept: Option<&[u8]>) -> View {
         let wanted = if wants_json(accept) { Wanted::Json } else { Wanted::Page };
         let mut view = View { wanted, sort: Sort::Name, is_descending: false, page: 1 };
         let mut order = None;
