@@ -190,15 +190,23 @@ pub(crate) fn calls(argv: &[PathBuf], store: &Store) -> Counted {
         return Ok(Err(reason));
     }
     let text = std::fs::read_to_string(&table).map_err(|e| Failure::at(&table, e))?;
+    Ok(Ok(parse_calls(&text)))
+}
+
+/// The name of the sum of all counts of system calls.
+pub(crate) const ALL_CALLS: &str = "all calls";
+
+/// Reads the counts from the table that `strace -c -U calls,name` writes.
+pub(crate) fn parse_calls(text: &str) -> BTreeMap<String, u64> {
     let mut calls = BTreeMap::new();
     for line in text.lines() {
         let mut words = line.split_whitespace();
         if let (Some(Ok(calls_made)), Some(name)) = (words.next().map(str::parse), words.next()) {
-            let name = if name == "total" { "all calls" } else { name };
+            let name = if name == "total" { ALL_CALLS } else { name };
             calls.insert(name.to_owned(), calls_made);
         }
     }
-    Ok(Ok(calls))
+    calls
 }
 
 /// Runs lop under a tool. Returns the standard error of the tool, or the reason why it cannot run.

@@ -6,6 +6,7 @@
 //! | [`hdd`] | a simulated hard disk in front of a file, as a FUSE file system |
 //! | [`image`] | loop images of ext4, XFS and btrfs, on the machine's disk or on a simulated one |
 //! | [`scenario`], [`tools`], [`race`] | work, tree, storage and caches; the programs with their command lines; the races |
+//! | [`load`] | a load generator for web servers |
 //! | [`measure`], `stats` | one measured run; medians and ranks of many |
 //! | `rules`, [`bare_walk`], [`globset_walk`] | rule files for races of `lop sweep`, the least that a sweep must do, and a peer |
 //! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
@@ -31,6 +32,7 @@ pub mod globset_walk;
 pub mod hdd;
 pub mod head_trace;
 pub mod image;
+pub mod load;
 pub mod measure;
 pub mod page;
 pub mod race;

@@ -16,7 +16,7 @@ use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
 use bench::{
-    Failure, bare_walk, globset_walk, hdd, head_trace, measure, page, race, record, tools,
+    Failure, bare_walk, globset_walk, hdd, head_trace, load, measure, page, race, record, tools,
 };
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -65,6 +65,9 @@ enum Command {
     },
     #[command(hide = true)]
     Measure { task: PathBuf },
+    /// Send requests to a web server as a JSON plan says, and print the report
+    #[command(hide = true)]
+    Load { plan: PathBuf },
     /// List files that match one of many patterns, as a peer in races
     #[command(hide = true)]
     GlobsetWalk {
@@ -158,6 +161,10 @@ fn main() -> ExitCode {
         Command::HeadTrace { name, lop, store } => record_head_trace(&name, lop.as_deref(), &store),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
+            Vec::new()
+        }),
+        Command::Load { plan } => load::stored(&plan).map(|report| {
+            println!("{report}");
             Vec::new()
         }),
         Command::GlobsetWalk { root, patterns } => {

@@ -141,8 +141,9 @@ fn here(task: &Task) -> io::Result<Usage> {
     })
 }
 
-/// Waits for the end of a child without reaping it.
-fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bool> {
+/// Waits for the end of a child without reaping it. Returns false if it runs on at the time limit or
+/// when a signal sets `stopped`.
+pub(crate) fn ends_within(pid: Pid, limit: Duration, stopped: &AtomicBool) -> io::Result<bool> {
     let handle = pidfd_open(pid, PidfdFlags::empty())?;
     let deadline = Instant::now() + limit;
     loop {

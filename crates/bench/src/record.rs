@@ -109,11 +109,14 @@ pub struct Count {
 }
 
 /// A measurement of something that is not the run of a tool, such as the time until a page shows its
-/// first rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// first rows, or the requests that a server answers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// The [`Scenario::id`].
     pub scenario: String,
+    /// The [`Tool::name`]; empty if the measurement is not about one of several tools.
+    #[serde(default)]
+    pub tool: String,
     /// The name of the measurement.
     pub what: String,
     /// The number of the round, from 1. Round 0 is the untimed one, whose values are not used.
@@ -125,14 +128,17 @@ pub struct Reading {
 }
 
 /// The unit of a [`Reading`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
     /// Milliseconds.
     Ms,
-    /// Bytes.
+    /// Seconds.
+    Seconds,
+    /// Bytes, or bytes per second.
     Bytes,
-    /// A number of things.
+    /// A number of things, or things per second.
+    #[default]
     Number,
 }
 
@@ -212,6 +218,14 @@ impl Record {
     /// Returns the values of a measurement in the timed rounds of a scenario.
     pub fn values(&self, scenario: &str, what: &str) -> impl Iterator<Item = f64> {
         let is_it = move |r: &&Reading| (&*r.scenario, &*r.what) == (scenario, what) && r.round > 0;
+        self.readings.iter().filter(is_it).map(|reading| reading.value)
+    }
+
+    /// Returns the values of a measurement of a tool in the timed rounds of a scenario.
+    pub fn values_of(&self, scenario: &str, tool: &str, what: &str) -> impl Iterator<Item = f64> {
+        let is_it = move |r: &&Reading| {
+            (&*r.scenario, &*r.tool, &*r.what) == (scenario, tool, what) && r.round > 0
+        };
         self.readings.iter().filter(is_it).map(|reading| reading.value)
     }
 

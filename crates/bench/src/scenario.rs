@@ -38,6 +38,10 @@ pub enum Work {
     Space,
     /// Review the duplicates of a tree in a browser.
     Review,
+    /// Serve files over HTTP.
+    Serve,
+    /// Serve files over HTTP, at a limited rate for each client.
+    Throttle,
 }
 
 /// The order in which the files of a tree were written. It determines their order on the disk.
@@ -91,7 +95,7 @@ pub enum Cache {
 /// The conditions of one comparison: all tools take turns at this work on this tree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scenario {
-    /// A short name, unique within a race. Runs refer to it.
+    /// A short name, unique within a race. Runs refer to it. For servers, it names the load.
     pub id: String,
     /// The work.
     pub work: Work,

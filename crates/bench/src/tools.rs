@@ -17,7 +17,10 @@ use crate::Failure;
 use crate::record::{Role, Tool};
 use crate::scenario::Work;
 
-pub(crate) use entrants::{BARE_WALK, BARE_WALK_WITH_STATX, ENTRANTS, PURGE};
+pub(crate) use entrants::{
+    BARE_WALK, BARE_WALK_WITH_STATX, ENTRANTS, NGINX_COPY, NGINX_LIMIT, NGINX_SENDFILE, PURGE,
+    STATIC_WEB_SERVER,
+};
 
 /// The origin of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +61,7 @@ pub struct Entrant {
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
     /// (followed by a host), `RULES/NAME` (a rule file or a script), `CATALOG` (of the
-    /// tree), `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
+    /// tree), `CONF/NAME` (a configuration of a server), `PORT`, `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
@@ -85,6 +88,10 @@ pub(crate) struct Places {
     pub(crate) rules: PathBuf,
     /// `CATALOG`: a catalog of the tree that a race made before.
     pub(crate) catalog: PathBuf,
+    /// `CONF` and `CONF/...`: the directory of configurations of servers.
+    pub(crate) conf: PathBuf,
+    /// `PORT`: the port of a server.
+    pub(crate) port: u16,
 }
 
 /// The program of this crate.
@@ -108,6 +115,12 @@ impl Places {
         if let Some(name) = word.strip_prefix("RULES/") {
             return self.rules.join(name).into_os_string();
         }
+        if let Some(name) = word.strip_prefix("CONF/") {
+            return self.conf.join(name).into_os_string();
+        }
+        if let Some(host) = word.strip_suffix("PORT") {
+            return format!("{host}{}", self.port).into();
+        }
         let (stem, slash) = word.strip_suffix('/').map_or((word, ""), |stem| (stem, "/"));
         let place = match stem {
             "DIR" | "SRC" => &self.tree,
@@ -115,6 +128,7 @@ impl Places {
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
             "CATALOG" => &self.catalog,
+            "CONF" => &self.conf,
             "lop" => &self.lop,
             BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
@@ -230,11 +244,12 @@ fn commit() -> String {
     if clean { format!(" ({name})") } else { format!(" ({name}, changed)") }
 }
 
-/// Returns the first word that looks like a version.
+/// Returns the first word that looks like a version, also after a slash, as in `nginx/1.22.1`.
 fn version_in(line: &str) -> Option<&str> {
     let numbered =
         |word: &&str| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.');
-    line.split_whitespace().find(numbered)
+    let after_slash = |word: &'_ str| word.rfind('/').map_or(0, |slash| slash + 1);
+    line.split_whitespace().map(|word| &word[after_slash(word)..]).find(numbered)
 }
 
 fn from_lines(text: &str) -> Vec<Vec<String>> {
@@ -324,6 +339,8 @@ mod tests {
             rsh: "ssh -p 7".into(),
             rules: PathBuf::from("/rules"),
             catalog: PathBuf::from("/db"),
+            conf: PathBuf::from("/conf"),
+            port: 8080,
         };
         let line = |name: &str, work| {
             let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
@@ -340,6 +357,10 @@ mod tests {
         let sweep = "/bin/lop sweep -q --list --rules /rules/all.ini /t";
         assert_eq!(line("lop", Work::Sweep), sweep);
         assert_eq!(line("lop", Work::Space), "/bin/lop space -q --catalog /db /t");
+        let share = "/bin/lop share -q --public --listen 127.0.0.1:8080 /t";
+        assert_eq!(line("lop", Work::Serve), share);
+        let lighttpd = "lighttpd -D -f /conf/lighttpd.conf";
+        assert_eq!(line("lighttpd", Work::Serve), lighttpd);
         assert_eq!(line("rsync", Work::Push), "rsync -aHAXS -e ssh -p 7 /t/ localhost:/c/");
     }
 
@@ -347,6 +368,7 @@ mod tests {
     fn versions_are_found_in_the_output_of_programs() {
         assert_eq!(version_in("jdupes 1.21.3 (2023-02-09) 64-bit"), Some("1.21.3"));
         assert_eq!(version_in("This is rdfind version 1.5.0"), Some("1.5.0"));
+        assert_eq!(version_in("nginx version: nginx/1.22.1"), Some("1.22.1"));
         assert_eq!(version_in("duff"), None);
     }
 }

@@ -15,6 +15,7 @@ mod merged;
 mod plan;
 mod review;
 pub(crate) mod seal;
+pub(crate) mod served;
 mod server;
 pub(crate) mod windows;
 
@@ -52,7 +53,7 @@ enum Maker {
 }
 
 /// All corpora.
-pub const CORPORA: [Corpus; 19] = [
+pub const CORPORA: [Corpus; 20] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -162,6 +163,12 @@ pub const CORPORA: [Corpus; 19] = [
         about: "a file server with copied folders and backups: 120,000 groups in 100,000 folders",
         names: 1_000_000,
         maker: Maker::Plan(review::review),
+    },
+    Corpus {
+        name: "served",
+        about: "101,000 files of 8 KiB, 64 of 1 MiB and one of 4 GiB, for web servers",
+        names: served::NAMES,
+        maker: Maker::Plan(|names, scale, _| served::served(names, scale)),
     },
     Corpus {
         name: "hostile",

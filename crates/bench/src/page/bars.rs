@@ -1,11 +1,11 @@
-//! The bar chart of a comparison: one bar per tool, fastest on top, lop in a different colour.
+//! Bar charts: one bar per tool, the best on top, lop in a different colour.
 //!
 //! Bars start at zero. The thin line across the end of a bar spans the fastest to the slowest run.
 
-use crate::record::Role;
+use crate::record::{Role, Tool};
 use crate::stats::Spread;
 
-use super::comparison::{Comparison, Row};
+use super::comparison::{Comparison, Out, Row};
 use super::figures::{count, number};
 use super::svg::{
     ASIDE, Anchor, BOLD, INK, OURS, PEER, PLAIN, SMALL, Svg, TITLE, WIDTH, fitting, pixels,
@@ -24,19 +24,44 @@ const VALUE: i32 = 84;
 /// Room for the names of the tools.
 const NAMES: i32 = 230;
 
-/// Returns the chart.
+/// A bar: a tool with its figure.
+pub(super) struct Bar<'a> {
+    pub(super) tool: &'a Tool,
+    pub(super) figure: Spread,
+    /// The text beside the bar.
+    pub(super) value: String,
+}
+
+impl<'a> Bar<'a> {
+    fn of(row: &Row<'a>) -> Self {
+        let Row { tool, figure, .. } = *row;
+        Self { tool, figure, value: format!("{} s", number(figure.median)) }
+    }
+}
+
+/// Returns the chart of a comparison.
 pub(super) fn svg(comparison: &Comparison) -> String {
-    let rows: Vec<&Row> = comparison.rows().collect();
-    let lines = i32::try_from(rows.len() + comparison.out.len()).unwrap_or(0);
+    let bars: Vec<Bar> = comparison.rows().map(Bar::of).collect();
+    let scenario = comparison.scenario;
+    let title = format!("{}, {} names", chart_title(scenario), count(scenario.names));
+    let conditions = format!("{}; {}", measure(scenario), conditions(scenario));
+    chart(&title, &conditions, &bars, &comparison.out)
+}
+
+/// Returns a chart with a title, a line below it, the bars from top to bottom, and the tools without
+/// a figure.
+pub(super) fn chart(title: &str, below: &str, bars: &[Bar], out: &[Out]) -> String {
+    let lines = i32::try_from(bars.len() + out.len()).unwrap_or(0);
     let mut svg = Svg::new(TOP + lines * ROW + MARGIN);
-    write_titles(&mut svg, comparison);
-    let scale = Scale::new(comparison, &rows);
+    svg.text((MARGIN, 20), Anchor::Start, TITLE, &fitting(title, TITLE, WIDTH - 2 * MARGIN));
+    svg.text((MARGIN, 42), Anchor::Start, SMALL, below);
+    let scale = Scale::new(bars, out);
     let mut middle = TOP + ROW / 2;
-    for row in &rows {
-        draw_row(&mut svg, &scale, row, middle);
+    for bar in bars {
+        draw_bar(&mut svg, &scale, bar, middle);
         middle += ROW;
     }
-    for out in &comparison.out {
+    for out in out {
         write_name(&mut svg, &scale, &out.tool.name, out.tool.role, middle);
         let why = fitting(&out.why, SMALL, WIDTH - MARGIN - scale.left);
         svg.text((scale.left + 6, middle), Anchor::Start, SMALL, &why);
@@ -45,21 +70,13 @@ pub(super) fn svg(comparison: &Comparison) -> String {
     svg.finish()
 }
 
-fn write_titles(svg: &mut Svg, comparison: &Comparison) {
-    let scenario = comparison.scenario;
-    let title = format!("{}, {} names", chart_title(scenario), count(scenario.names));
-    let conditions = format!("{}; {}", measure(scenario), conditions(scenario));
-    svg.text((MARGIN, 20), Anchor::Start, TITLE, &fitting(&title, TITLE, WIDTH - 2 * MARGIN));
-    svg.text((MARGIN, 42), Anchor::Start, SMALL, &conditions);
-}
-
-fn draw_row(svg: &mut Svg, scale: &Scale, row: &Row, middle: i32) {
-    let colour = match row.tool.role {
+fn draw_bar(svg: &mut Svg, scale: &Scale, bar: &Bar, middle: i32) {
+    let colour = match bar.tool.role {
         Role::Ours => OURS,
         Role::Peer => PEER,
         Role::Aside => ASIDE,
     };
-    let Spread { median, min, max } = row.figure;
+    let Spread { median, min, max } = bar.figure;
     let end = scale.x(median).max(scale.left + 1);
     svg.rectangle((scale.left, middle - BAR / 2), (end, middle + BAR / 2), colour);
     let (min, max) = (scale.x(min), scale.x(max));
@@ -69,10 +86,9 @@ fn draw_row(svg: &mut Svg, scale: &Scale, row: &Row, middle: i32) {
             svg.line(&[(end, middle - 3), (end, middle + 3)], INK);
         }
     }
-    write_name(svg, scale, &row.tool.name, row.tool.role, middle);
-    let lettering = if row.tool.role == Role::Ours { BOLD } else { PLAIN };
-    let value = format!("{} s", number(median));
-    svg.text((end.max(max) + 6, middle), Anchor::Start, lettering, &value);
+    write_name(svg, scale, &bar.tool.name, bar.tool.role, middle);
+    let lettering = if bar.tool.role == Role::Ours { BOLD } else { PLAIN };
+    svg.text((end.max(max) + 6, middle), Anchor::Start, lettering, &bar.value);
 }
 
 fn write_name(svg: &mut Svg, scale: &Scale, name: &str, role: Role, middle: i32) {
@@ -80,26 +96,26 @@ fn write_name(svg: &mut Svg, scale: &Scale, name: &str, role: Role, middle: i32)
     svg.text((scale.left - 8, middle), Anchor::End, lettering, &fitting(name, lettering, NAMES));
 }
 
-/// The mapping from seconds to pixels.
+/// The mapping from figures to pixels.
 struct Scale {
     left: i32,
     right: i32,
-    /// The seconds at `right`.
+    /// The figure at `right`.
     longest: f64,
 }
 
 impl Scale {
-    fn new(comparison: &Comparison, rows: &[&Row]) -> Self {
-        let out = comparison.out.iter().map(|out| &out.tool.name);
-        let names = rows.iter().map(|row| &row.tool.name).chain(out);
+    fn new(bars: &[Bar], out: &[Out]) -> Self {
+        let out = out.iter().map(|out| &out.tool.name);
+        let names = bars.iter().map(|bar| &bar.tool.name).chain(out);
         let widest =
             names.map(|name| text_width(&fitting(name, BOLD, NAMES), BOLD)).max().unwrap_or(0);
-        let longest = rows.iter().map(|row| row.figure.max).fold(0.0, f64::max);
+        let longest = bars.iter().map(|bar| bar.figure.max).fold(0.0, f64::max);
         let longest = if longest > 0.0 { longest } else { 1.0 };
         Self { left: MARGIN + widest + 8, right: WIDTH - VALUE, longest }
     }
 
-    fn x(&self, seconds: f64) -> i32 {
-        self.left + pixels(seconds / self.longest, self.right - self.left)
+    fn x(&self, figure: f64) -> i32 {
+        self.left + pixels(figure / self.longest, self.right - self.left)
     }
 }

@@ -25,11 +25,12 @@ pub(super) enum Job {
     Delete,
     Sweep,
     Review,
+    Serve,
 }
 
 impl Job {
     /// All jobs, in the order of the summary page.
-    pub(super) const ALL: [Self; 9] = [
+    pub(super) const ALL: [Self; 10] = [
         Self::FindWarm,
         Self::FindCold,
         Self::FindHdd,
@@ -39,6 +40,7 @@ impl Job {
         Self::Delete,
         Self::Sweep,
         Self::Review,
+        Self::Serve,
     ];
 
     /// Returns the job that a scenario belongs to.
@@ -53,6 +55,7 @@ impl Job {
             (Work::Delete, ..) => Self::Delete,
             (Work::Sweep | Work::Anywhere | Work::Load | Work::Apply, ..) => Self::Sweep,
             (Work::Space | Work::Review, ..) => Self::Review,
+            (Work::Serve | Work::Throttle, ..) => Self::Serve,
         }
     }
 
@@ -68,6 +71,7 @@ impl Job {
             Self::Delete => "Delete a tree",
             Self::Sweep => "Sweep junk by rules",
             Self::Review => "Review duplicates and disk space",
+            Self::Serve => "Send files over HTTP",
         }
     }
 
@@ -83,6 +87,7 @@ impl Job {
             Self::Delete => "delete",
             Self::Sweep => "sweep",
             Self::Review => "review",
+            Self::Serve => "serve",
         }
     }
 

@@ -10,6 +10,7 @@
 //! | `summary` | `docs/benchmarks.md`: one table per job |
 //! | `verdict`, `ranking` | its sections: how often lop wins and where it loses, and ranks averaged over disks and caches |
 //! | `detail`, `growth`, `requirements`, `readings` | the page of a job: every comparison in full, time by size, limits, and what is not a run |
+//! | `serve` | the page about web servers, whose figures are not run times |
 //! | `method` | the page on method, machines, trees and tools |
 //! | `bars`, `head_trace`, on `svg` | the charts |
 //! | `job`, `comparison` | the data that the pages are computed from |
@@ -26,6 +27,7 @@ mod method;
 mod ranking;
 mod readings;
 mod requirements;
+mod serve;
 mod summary;
 mod svg;
 mod verdict;
@@ -79,8 +81,12 @@ pub fn render(records: &[Dated]) -> Files {
     for job in Job::ALL {
         let of_job = job.comparisons(&comparisons);
         let Some(headline) = headline(&of_job) else { continue };
-        files.insert(format!("benchmarks/{}.md", job.slug()), detail::page(job, &of_job));
-        files.insert(format!("benchmarks/{}.svg", job.slug()), bars::svg(headline));
+        let (page, chart) = match job {
+            Job::Serve => (serve::page(&of_job), serve::svg(&of_job)),
+            _ => (detail::page(job, &of_job), bars::svg(headline)),
+        };
+        files.insert(format!("benchmarks/{}.md", job.slug()), page);
+        files.insert(format!("benchmarks/{}.svg", job.slug()), chart);
     }
     files
 }

@@ -33,9 +33,11 @@ pub(super) fn write(page: &mut String, comparison: &Comparison) {
     page.push('\n');
 }
 
-fn shown(value: f64, unit: Unit) -> String {
+/// Returns a value with its unit.
+pub(super) fn shown(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Ms => format!("{} ms", number(value)),
+        Unit::Seconds => format!("{} s", number(value)),
         Unit::Bytes => size(value),
         Unit::Number => number(value),
     }

@@ -4,6 +4,7 @@
 //! left out, because an absent row could hide a failure.
 
 mod review;
+mod serve;
 mod sweep;
 
 use crate::record::Run;
@@ -21,6 +22,9 @@ const LOP: &str = "lop";
 #[derive(Clone, Copy)]
 enum Measure {
     Times,
+    /// A ratio that must be at least the limit.
+    AtLeast,
+    Percent,
     Milliseconds,
     /// The longest of the tasks that a browser reports. 0 means that there was none of more than
     /// 50 ms.
@@ -47,8 +51,8 @@ pub(super) fn section(job: Job, comparisons: &[&Comparison]) -> String {
         return table;
     }
     format!(
-        "## Requirements\n\nComputed from the comparisons below. A figure in bold exceeds its \
-         limit.\n\n{table}"
+        "## Requirements\n\nComputed from the comparisons below. A figure in bold does not keep \
+         its limit.\n\n{table}"
     )
 }
 
@@ -66,7 +70,8 @@ pub(super) fn table(job: Job, comparisons: &[&Comparison]) -> String {
             (Some(figure), false) => format!("**{}** | **no**", shown(*figure, *measure)),
             (None, _) => "not measured | -".to_owned(),
         };
-        text.push_str(&format!("| {work} | {} | {cells} |\n", shown(*limit, *measure)));
+        let bound = if matches!(measure, Measure::AtLeast) { "at least " } else { "" };
+        text.push_str(&format!("| {work} | {bound}{} | {cells} |\n", shown(*limit, *measure)));
     }
     text.push('\n');
     text
@@ -84,13 +89,17 @@ fn of_job(job: Job, comparisons: &[&Comparison]) -> Vec<Requirement> {
         _ if comparisons.is_empty() => Vec::new(),
         Job::Sweep => sweep::requirements(comparisons),
         Job::Review => review::requirements(comparisons),
+        Job::Serve => serve::requirements(comparisons),
         _ => Vec::new(),
     }
 }
 
 impl Requirement {
     fn is_met(&self) -> bool {
-        self.figure.is_some_and(|figure| figure <= self.limit)
+        self.figure.is_some_and(|figure| match self.measure {
+            Measure::AtLeast => figure >= self.limit,
+            _ => figure <= self.limit,
+        })
     }
 }
 
@@ -101,7 +110,8 @@ fn row(work: impl Into<String>, limit: f64, measure: Measure, figure: Option<f64
 fn shown(value: f64, measure: Measure) -> String {
     let least_zero = number(value.max(0.0));
     match measure {
-        Measure::Times => ratio(value),
+        Measure::Times | Measure::AtLeast => ratio(value),
+        Measure::Percent => format!("{least_zero} %"),
         Measure::LongestTask if value < f64::EPSILON => "none above 50 ms".into(),
         Measure::Milliseconds | Measure::LongestTask => format!("{least_zero} ms"),
         Measure::Mebibytes => format!("{least_zero} MiB"),

@@ -6,7 +6,7 @@ use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio};
 use super::job::{GROWTH, Job, RANKED_CORPUS, headline};
 use super::words::{alternative, inline, link, plural, storage};
-use super::{ranking, requirements, verdict};
+use super::{ranking, requirements, serve, verdict};
 
 const OPENING: &str = "\
 # Benchmarks
@@ -54,9 +54,13 @@ fn write_job(page: &mut String, job: Job, comparisons: &[&Comparison]) {
         page.push_str(&format!("lop meets {score} requirements. "));
     }
     page.push_str(&format!("All tools and figures: [{slug}](benchmarks/{slug}.md).\n\n"));
-    page.push_str(&format!("![{}](benchmarks/{slug}.svg)\n\n", alternative(headline)));
-    if job == Job::Review {
-        // No peer does the same work.
+    let chart = match job {
+        Job::Serve => serve::alternative(comparisons),
+        _ => alternative(headline),
+    };
+    page.push_str(&format!("![{chart}](benchmarks/{slug}.svg)\n\n"));
+    if matches!(job, Job::Review | Job::Serve) {
+        // No peer does the same work, or the figures are not run times.
         page.push_str(&requirements::table(job, comparisons));
         return;
     }

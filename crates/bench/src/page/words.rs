@@ -34,6 +34,7 @@ pub(super) fn tree(scenario: &Scenario) -> String {
         Work::Apply => format!("Taking the junk out of {corpus}"),
         Work::Space => format!("Showing the disk space of {corpus}"),
         Work::Review => format!("Reviewing the duplicates of {corpus} in a browser"),
+        Work::Serve | Work::Throttle => format!("Serving the files of {corpus}"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {
         return done;
@@ -129,6 +130,8 @@ fn short_tree(scenario: &Scenario) -> String {
         Work::Apply => ", moved away",
         Work::Space => ", disk space",
         Work::Review => ", in a browser",
+        Work::Serve => ", over HTTP",
+        Work::Throttle => ", over HTTP at a limited rate",
         Work::Push => ", push",
         Work::Pull => ", pull",
     };

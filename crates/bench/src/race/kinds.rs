@@ -47,7 +47,7 @@ const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
 /// All kinds. With these sizes, all races together take about five hours on two cores.
-pub const KINDS: [Kind; 14] = [
+pub const KINDS: [Kind; 15] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -193,6 +193,11 @@ pub const KINDS: [Kind; 14] = [
         },
     },
     Kind {
+        name: "serve",
+        about: "files sent over HTTP: requests for each second of processor time, and latencies",
+        rows: || vec![(Work::Serve, "served", None, 1.0, Created, AsIs, WARM, 5)],
+    },
+    Kind {
         name: "smoke",
         about: "everything once and small, to see that it works; nothing is recorded",
         rows: || {
@@ -213,6 +218,7 @@ pub const KINDS: [Kind; 14] = [
                 (Work::Apply, "windows-junk", Some(1_000), 1.0, Created, Ext4, WARM, 1),
                 (Work::Space, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
                 (Work::Review, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
+                (Work::Serve, "served", Some(2_000), 0.01, Created, AsIs, WARM, 1),
             ]
         },
     },
@@ -281,6 +287,7 @@ impl Setup {
         }
         let needed: &[&str] = match (self.work, self.device) {
             (Work::Review, _) => &["chromium", "chromedriver"],
+            (Work::Serve, _) => &["taskset"],
             (_, AsIs) => &[],
             (_, Hdd | Ext4) => &["mkfs.ext4"],
             (_, Xfs) => &["mkfs.xfs"],
@@ -309,6 +316,7 @@ mod tests {
                     Work::Load,
                     Work::Space,
                     Work::Review,
+                    Work::Serve,
                 ];
                 let images = reads.contains(&setup.work) || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);

@@ -9,6 +9,7 @@ mod find;
 mod kinds;
 mod machine;
 pub(crate) mod review;
+pub(crate) mod serve;
 pub(crate) mod sweep;
 
 use std::fs;
@@ -161,6 +162,7 @@ impl Race {
                 Work::Sweep | Work::Anywhere | Work::Load => self.sweep(&setup),
                 Work::Space => self.space(&setup),
                 Work::Review => self.review(&setup),
+                Work::Serve | Work::Throttle => self.serve(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -226,6 +228,8 @@ impl Race {
             rsh: self.server.as_ref().map(Sshd::rsh).unwrap_or_default(),
             rules: self.options.store.join("rules"),
             catalog: self.options.store.join("catalog.db"),
+            conf: self.options.store.join("conf"),
+            port: 0,
         }
     }
 
@@ -313,6 +317,7 @@ fn verb(work: Work) -> &'static str {
         Work::Apply => "cleaned by rules",
         Work::Space => "summed up",
         Work::Review => "reviewed in a browser",
+        Work::Serve | Work::Throttle => "served",
     }
 }
 

@@ -212,7 +212,8 @@ impl Race {
     fn read_off(&mut self, id: &str, round: u32, what: &str, unit: Unit, value: f64) {
         println!("  {round} {what}: {value:.1} {unit:?}");
         let (scenario, what) = (id.to_owned(), what.to_owned());
-        self.record.readings.push(Reading { scenario, what, round, unit, value });
+        let tool = String::new();
+        self.record.readings.push(Reading { scenario, tool, what, round, unit, value });
     }
 
     fn wait_until(&self, moment: Instant) -> Result<(), Failure> {

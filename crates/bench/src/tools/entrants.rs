@@ -37,11 +37,12 @@ const fn lop_copies(work: Work, command: &'static str) -> Entrant {
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
 use Source::{Crate, Debian};
 use Work::{
-    Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Space, Sweep,
+    Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Serve, Space,
+    Sweep, Throttle,
 };
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 58] = [
+pub(crate) const ENTRANTS: [Entrant; 69] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -172,7 +173,62 @@ pub(crate) const ENTRANTS: [Entrant; 58] = [
     walker("du", Debian("coreutils"), "du -s DIR"),
     walker("ncdu", Debian("ncdu"), "ncdu -0 -o FILE DIR"),
     walker("gdu", Debian("gdu"), "gdu -n -s -p -c DIR"),
+    Entrant {
+        role: Role::Ours,
+        ..server("lop", Source::Here, "lop share -q --public --listen 127.0.0.1:PORT DIR")
+    },
+    nginx(NGINX_SENDFILE, Serve, "nginx -p CONF -e CONF/error.log -c CONF/nginx-sendfile.conf"),
+    nginx(NGINX_COPY, Serve, "nginx -p CONF -e CONF/error.log -c CONF/nginx-copy.conf"),
+    server(
+        STATIC_WEB_SERVER,
+        Crate("static-web-server"),
+        "static-web-server --host 127.0.0.1 --port PORT --root DIR --compression false",
+    ),
+    nginx("nginx (defaults)", Serve, "nginx -p CONF -e CONF/error.log -c CONF/nginx-defaults.conf"),
+    Entrant {
+        version: "-v",
+        ..server("lighttpd", Debian("lighttpd"), "lighttpd -D -f CONF/lighttpd.conf")
+    },
+    server("miniserve", Crate("miniserve"), "miniserve --interfaces 127.0.0.1 --port PORT DIR"),
+    server("dufs", Crate("dufs"), "dufs --bind 127.0.0.1 --port PORT --log-format= DIR"),
+    server(
+        "http.server",
+        Debian("python3"),
+        "python3 -m http.server --protocol HTTP/1.1 --bind 127.0.0.1 --directory DIR PORT",
+    ),
+    Entrant {
+        role: Role::Ours,
+        work: Throttle,
+        ..server(
+            "lop, limit",
+            Source::Here,
+            "lop share -q --public --limit-rate 1000000 --listen 127.0.0.1:PORT DIR",
+        )
+    },
+    nginx(NGINX_LIMIT, Throttle, "nginx -p CONF -e CONF/error.log -c CONF/nginx-limit.conf"),
 ];
+
+/// The name of nginx with tuned settings and `sendfile`.
+pub(crate) const NGINX_SENDFILE: &str = "nginx (sendfile)";
+
+/// The name of nginx with tuned settings that copies files through its own memory.
+pub(crate) const NGINX_COPY: &str = "nginx (no sendfile)";
+
+/// The name of nginx with a limited rate for each connection.
+pub(crate) const NGINX_LIMIT: &str = "nginx (limit_rate)";
+
+/// The name of a server whose efficiency is the subject of a requirement.
+pub(crate) const STATIC_WEB_SERVER: &str = "static-web-server";
+
+/// Returns an entry for a web server.
+const fn server(name: &'static str, source: Source, command: &'static str) -> Entrant {
+    peer(name, Serve, source, command, Answer::None)
+}
+
+/// Returns an entry for nginx with one of the configurations that the race writes.
+const fn nginx(name: &'static str, work: Work, command: &'static str) -> Entrant {
+    Entrant { version: "-v", ..peer(name, work, Debian("nginx"), command, Answer::None) }
+}
 
 /// The name of the reference for previews ([`crate::bare_walk`]).
 pub(crate) const BARE_WALK: &str = "bare walk";

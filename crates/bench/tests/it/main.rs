@@ -5,6 +5,7 @@
 mod command;
 mod corpus;
 mod hdd;
+mod load;
 mod page;
 mod record;
 mod script;

@@ -3,6 +3,7 @@
 mod charts;
 mod races;
 mod requirements;
+mod serve;
 
 use bench::page;
 use bench::record::{Dated, Ending, Fact, Record, Run, read_newest};

@@ -37,6 +37,7 @@ fn record() -> Record {
         }],
         readings: vec![Reading {
             scenario: "hdd".into(),
+            tool: "lop".into(),
             what: "filter \"a, b\"".into(),
             round: 1,
             unit: Unit::Ms,

@@ -178,7 +178,14 @@ pub(super) fn review() -> Record {
     let mut read = |what: &str, unit, values: [f64; 4]| {
         for (round, value) in (0..).zip(values) {
             let (scenario, what) = ("review".to_owned(), what.to_owned());
-            record.readings.push(Reading { scenario, what, round, unit, value });
+            record.readings.push(Reading {
+                scenario,
+                what,
+                round,
+                unit,
+                value,
+                ..Reading::default()
+            });
         }
     };
     let mebibyte = 1024.0 * 1024.0;
