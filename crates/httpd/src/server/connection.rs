@@ -1,6 +1,7 @@
 //! The connections of a thread, and what each of them waits for.
 
 use super::output::Output;
+use super::shared::Place;
 use super::stream::Stream;
 
 /// A connection.
@@ -29,11 +30,12 @@ pub(super) struct Connection {
     pub(super) deadline: u32,
     /// The bytes in the send queue when the deadline was set.
     pub(super) queued: u64,
+    pub(super) place: Place,
 }
 
 impl Connection {
     /// Returns a new connection, which has no request yet.
-    pub(super) fn new(stream: Stream, idle_since: u64, deadline: u32) -> Connection {
+    pub(super) fn new(stream: Stream, place: Place, idle_since: u64, deadline: u32) -> Connection {
         Connection {
             stream,
             input: Vec::new(),
@@ -47,6 +49,7 @@ impl Connection {
             idle_since,
             deadline,
             queued: 0,
+            place,
         }
     }
 }
@@ -144,13 +147,14 @@ fn index(number: u64) -> usize {
 mod tests {
     use std::os::unix::net::UnixStream;
 
+    use super::super::shared::Places;
     use super::super::stream::Stream;
     use super::{Connection, Connections};
 
     fn connection() -> Connection {
         let (socket, _peer) = UnixStream::pair().expect("a pair");
         let stream = Stream::new(socket.into(), None).expect("a stream");
-        Connection::new(stream, 0, 0)
+        Connection::new(stream, Places::new(1).take().expect("a place"), 0, 0)
     }
 
     #[test]

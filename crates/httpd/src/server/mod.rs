@@ -62,10 +62,10 @@ pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served, 
 
 use counters::Counters;
 use pool::{Mailbox, Pool};
-use shared::{Message, Shared};
+use shared::{Message, Places, Shared};
 use worker::Worker;
 
-/// Least number of connections of a thread, however few descriptors the process may have.
+/// Least number of connections, however few descriptors the process may have.
 const MIN_CONNECTIONS: usize = 8;
 
 /// The settings of a server.
@@ -89,6 +89,7 @@ pub struct Server<H> {
     threads: Vec<Thread<H>>,
 }
 
+/// The ends of a thread that others use.
 struct Thread<H> {
     counters: Arc<Counters>,
     mailbox: Arc<Mailbox<Message<H>>>,
@@ -116,7 +117,7 @@ impl<H: Handler + 'static> Server<H> {
             listener: settings.listener,
             tls: settings.tls,
             rates: settings.rates,
-            max_connections: (settings.connections / count).max(MIN_CONNECTIONS),
+            places: Places::new(settings.connections.max(MIN_CONNECTIONS)),
             pool: Arc::new(Pool::default()),
             is_stopping: Arc::default(),
         };
@@ -165,15 +166,16 @@ impl<H: Handler + 'static> Server<H> {
         let stopper = self.stopper();
         let Server { shared, threads } = self;
         let (handler, shared) = (&handler, &shared);
+        let mut next: Vec<_> = threads.iter().map(|thread| Arc::clone(&thread.mailbox)).collect();
+        next.rotate_left(1);
         std::thread::scope(|scope| {
             let threads: Vec<_> = (0..)
-                .zip(threads)
-                .map(|(index, thread): (usize, _)| {
+                .zip(threads.into_iter().zip(next))
+                .map(|(index, (thread, next)): (usize, _)| {
                     let (stop, failed) = (stopper.clone(), stopper.clone());
                     let work = move || {
                         let _stopped = runtime::on_panic(move || stop.stop());
-                        let Thread { counters, mailbox } = thread;
-                        let worker = Worker::new(shared, mailbox, counters, handler(index));
+                        let worker = Worker::new(shared, thread, next, handler(index));
                         worker.map(|mut worker| worker.run()).inspect_err(|_| failed.stop())
                     };
                     let name = format!("http-{index}");

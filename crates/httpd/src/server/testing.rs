@@ -12,7 +12,7 @@ use super::handler::Handler;
 use super::limits::Rates;
 use super::listener::Listener;
 use super::pool::{Mailbox, Pool};
-use super::shared::Shared;
+use super::shared::{Places, Shared};
 use super::stream::Stream;
 
 /// A connection and its client. All connections of an exchange have responses with the same date.
@@ -35,7 +35,7 @@ impl<H: Handler + 'static> Exchange<H> {
             listener: Listener::Tcp(listener),
             tls: None,
             rates: Rates::default(),
-            max_connections: 1,
+            places: Places::new(1),
             pool: Arc::new(Pool::default()),
             is_stopping: Arc::default(),
         };
@@ -101,5 +101,37 @@ fn connect() -> (UnixStream, Connection) {
         socket.set_nonblocking(true).expect("nonblocking");
     }
     let stream = Stream::new(server.into(), None).expect("a stream");
-    (client, Connection::new(stream, 0, 0))
+    (client, Connection::new(stream, Places::new(1).take().expect("a place"), 0, 0))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::super::limits::TURN_REQUESTS;
+    use super::{Exchange, Handler, Next, Write};
+    use crate::server::{Reply, Request, Response};
+
+    struct Empty;
+
+    impl Handler for Empty {
+        fn handle(&mut self, _: &Request<'_>, _: Instant) -> Reply<Empty> {
+            Reply::Ready(Response::text(200, ""))
+        }
+
+        fn tidy(&mut self, _: Instant) {}
+    }
+
+    #[test]
+    fn a_connection_gives_others_their_turn_between_requests() {
+        let mut exchange = Exchange::new(Empty);
+        let count = TURN_REQUESTS * 3;
+        let requests = "GET / HTTP/1.1\r\nHost: a\r\n\r\n".repeat(count.try_into().expect("few"));
+        exchange.client.write_all(requests.as_bytes()).expect("sent");
+        for turn in 1..=3 {
+            let next = exchange.toolbox.drive(&mut exchange.connection, 0);
+            assert!(matches!(next, Next::Again));
+            assert_eq!(exchange.toolbox.counters.requests.get(), turn * TURN_REQUESTS);
+        }
+    }
 }

@@ -10,9 +10,9 @@ use rustix::event::epoll::EventFlags;
 use rustix::io::Errno;
 use rustix::net::SocketFlags;
 
+use super::Thread;
 use super::clock::Clock;
 use super::connection::{Connection, Connections, State};
-use super::counters::Counters;
 use super::drive::{Next, Toolbox, scratch};
 use super::handler::Handler;
 use super::limits::{HEAD_TIMEOUT, STALL_TIMEOUT, STOP_TIMEOUT};
@@ -40,6 +40,8 @@ pub(super) struct Worker<H> {
     connections: Connections,
     toolbox: Toolbox<H>,
     mailbox: Arc<Mailbox<Message<H>>>,
+    /// The mailbox of the next thread.
+    next: Arc<Mailbox<Message<H>>>,
     /// Connections whose turn was over before their socket was full.
     ready: Vec<u64>,
     /// Connections that wait for a share of the rate, and the end of their wait.
@@ -52,8 +54,8 @@ pub(super) struct Worker<H> {
 impl<H: Handler + 'static> Worker<H> {
     pub(super) fn new(
         shared: &Arc<Shared>,
-        mailbox: Arc<Mailbox<Message<H>>>,
-        counters: Arc<Counters>,
+        Thread { counters, mailbox }: Thread<H>,
+        next: Arc<Mailbox<Message<H>>>,
         handler: H,
     ) -> io::Result<Worker<H>> {
         let poll = Poll::new()?;
@@ -72,6 +74,7 @@ impl<H: Handler + 'static> Worker<H> {
             connections: Connections::default(),
             toolbox,
             mailbox,
+            next,
             ready: Vec::new(),
             throttled: Vec::new(),
             is_accepting: false,
@@ -145,9 +148,9 @@ impl<H: Handler + 'static> Worker<H> {
 
     fn accept(&mut self) {
         for _ in 0..ACCEPTS {
-            let is_full = self.connections.len() >= self.shared.max_connections;
-            let idle = if is_full { self.oldest_idle() } else { None };
-            if is_full && idle.is_none() {
+            let place = self.shared.places.take();
+            let idle = if place.is_none() { self.oldest_idle() } else { None };
+            if place.is_none() && idle.is_none() {
                 return self.pause_accepting();
             }
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -163,12 +166,12 @@ impl<H: Handler + 'static> Worker<H> {
                 Err(_) => return,
             };
             // Only a connection that is really there takes the place of another one.
-            if let Some(idle) = idle {
-                self.close(idle);
-            }
+            let freed = || self.remove(idle?).map(|connection| connection.place);
+            let Some(place) = place.or_else(freed) else { continue };
             let Ok(stream) = Stream::new(socket, self.shared.tls.as_ref()) else { continue };
             let deadline = self.toolbox.clock.ticks_after(HEAD_TIMEOUT);
-            let connection = Connection::new(stream, self.toolbox.counters.serial(), deadline);
+            let connection =
+                Connection::new(stream, place, self.toolbox.counters.serial(), deadline);
             let number = self.connections.add(connection);
             self.toolbox.counters.accepted.add(1);
             let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
@@ -182,9 +185,11 @@ impl<H: Handler + 'static> Worker<H> {
     }
 
     /// Leaves clients in the queue of the kernel until a connection is closed, or until the next check
-    /// of timeouts, as a connection may have become idle by then.
+    /// of timeouts, as a connection may have become idle by then. The kernel woke only this thread for the
+    /// client, so this thread wakes another one.
     fn pause_accepting(&mut self) {
         let _stays = self.accept_if(false);
+        self.next.send(Message::Accept);
     }
 
     /// Returns the connection that has been without a request for the longest time.
@@ -209,9 +214,16 @@ impl<H: Handler + 'static> Worker<H> {
 
     fn take_messages(&mut self) {
         for message in self.mailbox.take() {
-            let (Message::Finished(number, _)
-            | Message::Worked(number, _)
-            | Message::Panicked(number)) = message;
+            let number = match message {
+                Message::Accept if self.is_accepting => {
+                    self.accept();
+                    continue;
+                }
+                Message::Accept => continue,
+                Message::Finished(number, _)
+                | Message::Worked(number, _)
+                | Message::Panicked(number) => number,
+            };
             let Some(connection) = self.connections.get(number) else { continue };
             if self.toolbox.take(connection, message) {
                 self.drive(number);
@@ -235,11 +247,16 @@ impl<H: Handler + 'static> Worker<H> {
     }
 
     fn close(&mut self, number: u64) {
-        let Some(connection) = self.connections.remove(number) else { return };
+        drop(self.remove(number));
+        self.resume_accepting();
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Box<Connection>> {
+        let connection = self.connections.remove(number)?;
         // A thread that works for the connection still has the socket, so closing it is not enough.
         self.poll.remove(&connection.stream);
         self.toolbox.counters.closed.add(1);
-        self.resume_accepting();
+        Some(connection)
     }
 
     fn resume_accepting(&mut self) {

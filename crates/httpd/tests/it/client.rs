@@ -11,8 +11,8 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
-/// Time after which a read fails the test instead of waiting forever.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time after which a test fails instead of waiting forever.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection to a server.
 pub(crate) trait Socket: Read + Write + Send {

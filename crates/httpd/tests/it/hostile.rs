@@ -46,21 +46,6 @@ fn heads_are_bounded() {
 }
 
 #[test]
-fn slow_heads_are_given_up_while_others_are_served() {
-    let server = Running::start();
-    let mut slow: Vec<Client> = (0..50).map(|_| Client::connect(server.address)).collect();
-    for client in &mut slow {
-        client.send("GET / HTTP/1.1\r\nHo");
-    }
-    let mut client = Client::connect(server.address);
-    assert_eq!(client.get("/echo/").status, 200);
-    for client in &mut slow {
-        assert_eq!(client.rest(), b"");
-    }
-    assert_eq!(server.activity().timed_out, 50);
-}
-
-#[test]
 fn random_bytes_do_no_harm() {
     let server = Running::start();
     let mut state = 1u64;

@@ -8,4 +8,5 @@ mod handshakes;
 mod hostile;
 mod requests;
 mod running;
+mod slow;
 mod transports;

@@ -197,6 +197,15 @@ impl Running {
         }
     }
 
+    /// Waits until there are this many connections.
+    pub(crate) fn wait_for_open(&self, connections: u64) {
+        let end = Instant::now() + client::PATIENCE;
+        while self.activity().open != connections {
+            assert!(Instant::now() < end, "{:?}", self.activity());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
     pub(crate) fn stop(&mut self) {
         self.stopper.stop();
         if let Some(thread) = self.thread.take() {
