@@ -10,7 +10,7 @@ use catalog::Catalog;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde::Serialize;
-use serve::{Options, Server, Stopper};
+use serve::{Options, RateLimits, Server, Stopper};
 
 use crate::args::ServeArgs;
 use crate::error::{CommandError, io_text};
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
         listen: args.listen,
         hosts: args.allow_host.clone(),
         allow_actions: args.allow_actions,
+        rates: RateLimits { connection: args.rates.limit_rate, total: args.rates.limit_rate_total },
         program,
     })?;
     interrupt::arm().map_err(|e| CommandError::failed("cannot catch signals").because(e))?;

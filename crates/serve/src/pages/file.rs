@@ -80,7 +80,7 @@ fn respond(
         .header(ACCEPT_RANGES, "bytes");
     let name = disposition::header(is_download, opened.name());
     let (file, device) = (opened.file, opened.stat.device);
-    let body = |from, to| FileBody::new(file, device, Arc::clone(&app.disks), from, to);
+    let body = |from, to| FileBody::new(app, file, device, from..to);
     let response = match part(headers, &tag, size) {
         Part::NotModified => response.status(StatusCode::NOT_MODIFIED).body(Body::new(body(0, 0))),
         Part::Unsatisfiable => response
