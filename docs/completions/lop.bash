@@ -1859,7 +1859,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__serve)
-            opts="-q -v -h --listen --allow-actions --allow-host --tls --token-file --open --qr --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --listen --allow-actions --allow-host --tls --token-file --limit-rate --limit-rate-total --open --qr --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1886,6 +1886,14 @@ _lop() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --limit-rate)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit-rate-total)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --catalog)

@@ -489,6 +489,8 @@ complete -c lop -n "__fish_lop_using_subcommand sweep" -s h -l help -d 'Print he
 complete -c lop -n "__fish_lop_using_subcommand serve" -l listen -d 'Listen on this address' -r
 complete -c lop -n "__fish_lop_using_subcommand serve" -l allow-host -d 'Accept requests for this host name, for example behind a proxy' -r
 complete -c lop -n "__fish_lop_using_subcommand serve" -l token-file -d 'Keep the token in FILE, so that the address stays the same' -r -F
+complete -c lop -n "__fish_lop_using_subcommand serve" -l limit-rate -d 'Send at most RATE bytes per second on each connection: 500k, 20MiB' -r
+complete -c lop -n "__fish_lop_using_subcommand serve" -l limit-rate-total -d 'Send at most RATE bytes of files per second on all connections together: 500k, 20MiB' -r
 complete -c lop -n "__fish_lop_using_subcommand serve" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand serve" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
-use serve::{Options, Server};
+use serve::{Options, RateLimits, Server};
 
 #[path = "../../crates/serve/src/testing/scan.rs"]
 mod scan;
@@ -43,6 +43,7 @@ static SERVER: LazyLock<Running> = LazyLock::new(|| {
         allow_actions: true,
         token_file: None,
         certificate: None,
+        rates: RateLimits::default(),
         // No request starts a process.
         program: "/nonexistent".into(),
     };

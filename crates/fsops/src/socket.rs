@@ -35,6 +35,34 @@ pub fn set_max_pacing_rate(socket: BorrowedFd<'_>, bytes_per_second: u64) -> io:
     set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, rate)
 }
 
+/// Returns the rate that [`set_max_pacing_rate`] set, in bytes per second. `u64::MAX` means no limit.
+///
+/// # Errors
+///
+/// Fails with `ENOTSOCK` if the descriptor is not a socket.
+pub fn max_pacing_rate(socket: BorrowedFd<'_>) -> io::Result<u64> {
+    let mut bytes = [0; size_of::<u64>()];
+    let mut length = libc::socklen_t::try_from(bytes.len()).map_err(io::Error::other)?;
+    let (level, name) = (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+    // SAFETY: the kernel writes at most `length` bytes to `bytes`, which is its size, and their number to
+    // `length`. The descriptor is open.
+    #[expect(unsafe_code, reason = "this option has no safe wrapper")]
+    let answer = unsafe {
+        let (bytes, length) = (bytes.as_mut_ptr().cast::<c_void>(), &raw mut length);
+        libc::getsockopt(socket.as_raw_fd(), level, name, bytes, length)
+    };
+    if answer != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // A 32-bit kernel, and Linux before 4.20, return 32 bits.
+    let [a, b, c, d, ..] = bytes;
+    Ok(match (length, u32::from_ne_bytes([a, b, c, d])) {
+        (4, u32::MAX) => u64::MAX,
+        (4, rate) => rate.into(),
+        _ => u64::from_ne_bytes(bytes),
+    })
+}
+
 /// Limits the bytes that a TCP socket accepts but has not sent yet. Without this limit, a socket is
 /// writable while its send buffer has room, which can be megabytes.
 ///
@@ -107,7 +135,7 @@ fn set_option<T: OptionValue>(
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::{c_int, c_ulong};
+    use std::ffi::c_int;
     use std::io::{Read, Write};
     use std::net::{Shutdown, TcpListener, TcpStream};
     use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
@@ -115,7 +143,9 @@ mod tests {
 
     use rustix::io::Errno;
 
-    use super::{set_max_pacing_rate, set_unsent_low_water_mark, unsent_or_unacked_bytes};
+    use super::{
+        max_pacing_rate, set_max_pacing_rate, set_unsent_low_water_mark, unsent_or_unacked_bytes,
+    };
 
     fn pair() -> (TcpStream, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
@@ -125,19 +155,18 @@ mod tests {
         (client, server)
     }
 
-    /// Returns an option that is an `unsigned long`, or an `int` of which the kernel fills the lower half.
-    #[expect(unsafe_code, reason = "these options have no safe wrapper")]
-    fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int) -> u64 {
-        let mut value: c_ulong = 0;
-        let mut length = libc::socklen_t::try_from(size_of::<c_ulong>()).expect("small");
+    fn unsent_low_water_mark(socket: BorrowedFd<'_>) -> c_int {
+        let mut value: c_int = 0;
+        let mut length = libc::socklen_t::try_from(size_of::<c_int>()).expect("small");
+        let (level, name) = (libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
         // SAFETY: the kernel writes at most `length` bytes to `value`, and the new length.
+        #[expect(unsafe_code, reason = "this option has no safe wrapper")]
         let answer = unsafe {
-            let (value, length) = (&raw mut value, &raw mut length);
-            libc::getsockopt(socket.as_raw_fd(), level, name, value.cast(), length)
+            let (value, length) = ((&raw mut value).cast(), &raw mut length);
+            libc::getsockopt(socket.as_raw_fd(), level, name, value, length)
         };
         assert_eq!(answer, 0);
-        #[expect(clippy::useless_conversion, reason = "`unsigned long` can have 32 bits")]
-        u64::from(value)
+        value
     }
 
     fn errno<T: std::fmt::Debug>(result: std::io::Result<T>) -> Option<Errno> {
@@ -147,7 +176,8 @@ mod tests {
     #[test]
     fn the_pacing_rate_of_a_connection_is_set_and_removed() {
         let (client, _server) = pair();
-        let pacing = || option(client.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE);
+        let pacing = || max_pacing_rate(client.as_fd()).expect("read");
+        assert_eq!(pacing(), u64::MAX);
         for rate in [1, 125_000, u64::from(u32::MAX) - 1, u64::MAX] {
             set_max_pacing_rate(client.as_fd(), rate).expect("set");
             assert_eq!(pacing(), rate);
@@ -159,16 +189,18 @@ mod tests {
     fn a_pacing_rate_can_be_higher_than_32_bits() {
         let (client, _server) = pair();
         set_max_pacing_rate(client.as_fd(), 5 << 30).expect("set");
-        assert_eq!(option(client.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 5 << 30);
+        assert_eq!(max_pacing_rate(client.as_fd()).expect("read"), 5 << 30);
     }
 
     #[test]
-    fn an_accepted_socket_has_the_pacing_rate_of_its_listener() {
+    fn an_accepted_socket_has_the_options_of_its_listener() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         set_max_pacing_rate(listener.as_fd(), 125_000).expect("set");
+        set_unsent_low_water_mark(listener.as_fd(), 128 << 10).expect("set");
         let _client = TcpStream::connect(listener.local_addr().expect("its address"));
         let (server, _) = listener.accept().expect("accepted");
-        assert_eq!(option(server.as_fd(), libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), 125_000);
+        assert_eq!(max_pacing_rate(server.as_fd()).expect("read"), 125_000);
+        assert_eq!(unsent_low_water_mark(server.as_fd()), 128 << 10);
     }
 
     #[test]
@@ -181,8 +213,7 @@ mod tests {
     fn the_unsent_low_water_mark_is_for_tcp_only() {
         let (client, _server) = pair();
         set_unsent_low_water_mark(client.as_fd(), 128 << 10).expect("set");
-        let mark = option(client.as_fd(), libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT);
-        assert_eq!(mark, 128 << 10);
+        assert_eq!(unsent_low_water_mark(client.as_fd()), 128 << 10);
         let (socket, _peer) = UnixStream::pair().expect("a pair");
         assert_eq!(errno(set_unsent_low_water_mark(socket.as_fd(), 1)), Some(Errno::OPNOTSUPP));
     }
@@ -210,6 +241,7 @@ mod tests {
         let file = tempfile::tempfile().expect("a file");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
         assert_eq!(errno(set_max_pacing_rate(file.as_fd(), 1)), Some(Errno::NOTSOCK));
+        assert_eq!(errno(max_pacing_rate(file.as_fd())), Some(Errno::NOTSOCK));
         assert_eq!(errno(set_unsent_low_water_mark(file.as_fd(), 1)), Some(Errno::NOTSOCK));
         assert_eq!(errno(unsent_or_unacked_bytes(file.as_fd())), Some(Errno::NOTTY));
         assert_eq!(errno(unsent_or_unacked_bytes(listener.as_fd())), Some(Errno::INVAL));

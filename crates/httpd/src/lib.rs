@@ -5,6 +5,7 @@
 //! | [`conditions`] | which response the conditions of a request allow; dates |
 //! | [`range`] | the bytes that a client asks for |
 //! | [`entity_tag`] | tags of versions |
+//! | [`disposition`] | names for files that browsers save |
 //! | [`percent`] | percent-encoding of names |
 //! | [`media_type`] | media types by the extension of a name |
 //! | [`hosts`] | the names by which clients may reach a server |
@@ -16,6 +17,7 @@
 
 pub mod certificate;
 pub mod conditions;
+pub mod disposition;
 pub mod entity_tag;
 pub mod hosts;
 pub mod media_type;

@@ -11,6 +11,7 @@ mod keep;
 mod manual;
 mod mirror;
 mod purge;
+mod rates;
 mod rules;
 mod scan;
 mod serve;

@@ -84,4 +84,15 @@ mod tests {
         assert!(late + NAP >= first + pause, "{:?}", late - first);
         assert_eq!(throttle.next_turn(rate, 1) - late, Duration::from_millis(100));
     }
+
+    #[test]
+    fn reservations_wait_for_those_before_them() {
+        let throttle = Throttle::new(NonZeroU64::new(10));
+        assert_eq!(throttle.reserve(100_000), Duration::ZERO);
+        let (second, third) = (throttle.reserve(100_000), throttle.reserve(1));
+        // The test itself takes a small part of the time.
+        assert!(second > Duration::from_secs(5_000), "{second:?}");
+        assert!(third > second + Duration::from_secs(5_000), "{third:?}");
+        assert_eq!(Throttle::new(None).reserve(u64::MAX), Duration::ZERO);
+    }
 }

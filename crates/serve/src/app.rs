@@ -19,6 +19,7 @@ use std::time::Duration;
 use action::run::Runs;
 use catalog::{Catalog, Decider};
 use review::Review;
+use runtime::Throttle;
 
 use self::changes::Changes;
 use self::disks::{ANSWER_TIMEOUT, Disks};
@@ -52,6 +53,8 @@ pub(crate) struct App {
     pub(crate) streams: Streams,
     /// The threads that work on files.
     pub(crate) disks: Arc<Disks>,
+    /// The limit of the rate at which the contents of files are sent.
+    pub(crate) file_rate: Arc<Throttle>,
     /// The summary of the catalog, until the catalog changes.
     summaries: Summaries,
     door: CatalogDoor,
@@ -67,6 +70,7 @@ impl App {
         let (plans, streams) = (Plans::default(), Streams::default());
         let (spaces, folders) = (Spaces::default(), Folders::default());
         let door = CatalogDoor::new(&options.catalog);
+        let file_rate = Arc::new(Throttle::new(options.rates.total));
         App {
             options,
             csrf,
@@ -75,6 +79,7 @@ impl App {
             changes: Changes::default(),
             streams,
             disks: Arc::new(Disks::new()),
+            file_rate,
             summaries: Summaries::default(),
             door,
             reviews: Reviews::new(),

@@ -50,5 +50,5 @@ mod stall;
 mod testing;
 
 pub use error::Error;
-pub use options::Options;
+pub use options::{Options, RateLimits};
 pub use server::{Server, Stopper};

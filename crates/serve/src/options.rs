@@ -1,6 +1,7 @@
 //! The options of a server. The program fills the options in from its arguments.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 /// The catalog to serve, and the clients that may use it.
@@ -18,6 +19,17 @@ pub struct Options {
     pub token_file: Option<PathBuf>,
     /// The file that keeps the certificate. `None` for connections without encryption.
     pub certificate: Option<PathBuf>,
+    /// Limits of the rate at which the server sends.
+    pub rates: RateLimits,
     /// The lop program, which does the work on files.
     pub program: PathBuf,
+}
+
+/// Limits of the rate at which a server sends, in bytes per second. `None` means no limit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RateLimits {
+    /// Limit of each connection. It applies to everything that the connection sends.
+    pub connection: Option<NonZeroU64>,
+    /// Limit of all connections together. It applies to the contents of files, not to pages.
+    pub total: Option<NonZeroU64>,
 }

@@ -6,14 +6,18 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroU64;
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
+use fsops::socket;
 use httpd::certificate::Certificate;
 use httpd::hosts::Hosts;
 use httpd::secret::Secret;
+use httpd::server::UNSENT;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -44,6 +48,10 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after which a client that takes no bytes of a response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
+/// Maximum number of unsent bytes in the socket of a connection with a limited rate. The kernel can exceed
+/// [`UNSENT`] by one segment of at most 64 KiB.
+const MOST_UNSENT: u64 = UNSENT as u64 + (64 << 10);
+
 /// Maximum size of the head of a request, in bytes.
 const MAX_HEAD: usize = 32 * 1024;
 
@@ -64,6 +72,7 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
+    stall_timeout: Duration,
     gate: Arc<Gate>,
     app: Arc<App>,
     tls: Option<Certificate>,
@@ -93,6 +102,9 @@ impl Server {
         let failed = |source| Error::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
+        if let Some(rate) = options.rates.connection {
+            limit_rate(&listener, rate).map_err(failed)?;
+        }
         let address = listener.local_addr().map_err(failed)?;
         let hosts = Hosts::new(address.ip(), &options.hosts);
         let certificate = options.certificate.as_ref();
@@ -108,8 +120,10 @@ impl Server {
                 .map_err(|source| Error::TokenFile { file: file.into(), source })?,
         };
         let gate = Arc::new(Gate::new(hosts, address.port(), token, tls.is_some())?);
+        let stall_timeout = stall_timeout(options.rates.connection);
         let app = Arc::new(App::new(options, gate.csrf().to_owned()));
-        Ok(Server { listener, address, gate, app, tls, stop: Stopper::default() })
+        let stop = Stopper::default();
+        Ok(Server { listener, address, stall_timeout, gate, app, tls, stop })
     }
 
     /// Returns the address that the server listens on.
@@ -144,13 +158,14 @@ impl Server {
         let mut runtime = Builder::new_current_thread();
         let runtime = runtime.enable_all().max_blocking_threads(BLOCKING_THREADS).build();
         let runtime = runtime.map_err(Error::Start)?;
-        let Server { listener, gate, app, tls, stop, .. } = self;
+        let Server { listener, stall_timeout, gate, app, tls, stop, .. } = self;
+        let tls = tls.map(|tls| tls.config.into());
         let router = router(gate, Arc::clone(&app));
         let served = runtime.block_on(async {
             let listener = TokioListener::from_std(listener)?;
             tokio::spawn(look_after(Arc::clone(&app)));
             tokio::select! {
-                never = accept(&listener, router, tls.map(|tls| tls.config.into())) => never,
+                never = accept(&listener, router, tls, stall_timeout) => never,
                 () = stop.0.notified() => Ok(()),
             }
         });
@@ -158,6 +173,18 @@ impl Server {
         app.shut_down();
         served.map_err(Error::Start)
     }
+}
+
+/// Limits the rate of each connection that a listener accepts from now on. Accepted sockets inherit the options.
+fn limit_rate(listener: &TcpListener, rate: NonZeroU64) -> io::Result<()> {
+    socket::set_max_pacing_rate(listener.as_fd(), rate.get())?;
+    socket::set_unsent_low_water_mark(listener.as_fd(), UNSENT)
+}
+
+/// Returns the time after which a client that takes no bytes is dropped. A limit of the rate adds the time that the
+/// kernel needs to send what it has already taken.
+fn stall_timeout(rate: Option<NonZeroU64>) -> Duration {
+    STALL_TIMEOUT + Duration::from_secs(rate.map_or(0, |rate| MOST_UNSENT / rate))
 }
 
 /// Returns all routes, behind the gate.
@@ -181,6 +208,7 @@ async fn accept(
     listener: &TokioListener,
     router: Router,
     tls: Option<TlsAcceptor>,
+    stall_timeout: Duration,
 ) -> io::Result<()> {
     // A quarter of the descriptors is left for the catalog, files and jobs.
     let descriptors = runtime::raise_descriptor_limit();
@@ -197,10 +225,12 @@ async fn accept(
         let (router, tls) = (router.clone(), tls.clone());
         tokio::spawn(async move {
             let _place = place;
-            let Some(tls) = tls else { return serve_connection(socket, router).await };
+            let Some(tls) = tls else {
+                return serve_connection(socket, router, stall_timeout).await;
+            };
             // A client that does not encrypt, or does not trust the certificate, ends here.
             if let Ok(Ok(socket)) = tokio::time::timeout(HEAD_TIMEOUT, tls.accept(socket)).await {
-                serve_connection(socket, router).await;
+                serve_connection(socket, router, stall_timeout).await;
             }
         });
     }
@@ -209,11 +239,52 @@ async fn accept(
 async fn serve_connection(
     socket: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     router: Router,
+    stall_timeout: Duration,
 ) {
     let service = TowerToHyperService::new(router);
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_buf_size(MAX_HEAD);
     // An error means that the client went away or does not speak HTTP. Both concern only the client.
-    let socket = TokioIo::new(StallGuard::new(socket, STALL_TIMEOUT));
+    let socket = TokioIo::new(StallGuard::new(socket, stall_timeout));
     let _ended = http.serve_connection(socket, service).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::num::NonZeroU64;
+    use std::os::fd::AsFd;
+    use std::time::Duration;
+
+    use fsops::socket::max_pacing_rate;
+    use testkit::TempTree;
+
+    use super::{STALL_TIMEOUT, Server, stall_timeout};
+    use crate::options::{Options, RateLimits};
+    use crate::testing::options;
+
+    #[test]
+    fn every_connection_has_the_limit_of_the_rate() {
+        let state = TempTree::new();
+        for (limit, rate) in [(None, u64::MAX), (NonZeroU64::new(50_000), 50_000)] {
+            let rates = RateLimits { connection: limit, ..RateLimits::default() };
+            let listen = ([127, 0, 0, 1], 0).into();
+            let server = Server::bind(Options { listen, ..options(&state, false, rates) });
+            let server = server.expect("listens");
+            server.listener.set_nonblocking(false).expect("set");
+            for _ in 0..2 {
+                let _client = TcpStream::connect(server.address()).expect("connects");
+                let (socket, _) = server.listener.accept().expect("accepted");
+                assert_eq!(max_pacing_rate(socket.as_fd()).expect("a rate"), rate);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slow_connection_has_not_stalled() {
+        assert_eq!(stall_timeout(None), STALL_TIMEOUT);
+        assert_eq!(stall_timeout(NonZeroU64::new(1 << 30)), STALL_TIMEOUT);
+        let slow = STALL_TIMEOUT + Duration::from_secs(128 + 64);
+        assert_eq!(stall_timeout(NonZeroU64::new(1 << 10)), slow);
+    }
 }

@@ -25,7 +25,7 @@ use httpd::secret::Secret;
 
 use crate::gate::Gate;
 use crate::jobs::{Job, JobId};
-use crate::options::Options;
+use crate::options::{Options, RateLimits};
 use crate::pages::file::Address;
 use crate::server::router;
 
@@ -90,7 +90,7 @@ impl TestServer {
     /// Returns a server with a tree that has not been scanned.
     pub(crate) fn with(tree: &TreeBuilder, allow_actions: bool) -> TestServer {
         let (tree, state) = (tree.make_temp(), TempTree::new());
-        let (app, router, gate) = start(&state, allow_actions);
+        let (app, router, gate) = start(options(&state, allow_actions, RateLimits::default()));
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         TestServer { tree, app, runtime: runtime.expect("a runtime"), router, gate, state }
     }
@@ -109,7 +109,13 @@ impl TestServer {
 
     /// Starts the server again.
     pub(crate) fn restart(&mut self) {
-        (self.app, self.router, self.gate) = start(&self.state, self.app.allows_actions());
+        self.restart_with(RateLimits::default());
+    }
+
+    /// Starts the server again, with limits of the rate.
+    pub(crate) fn restart_with(&mut self, rates: RateLimits) {
+        let options = options(&self.state, self.app.allows_actions(), rates);
+        (self.app, self.router, self.gate) = start(options);
     }
 
     /// Creates a catalog with one group of two files, which was scanned below `/pictures`. Call it before
@@ -244,18 +250,23 @@ impl TestServer {
     }
 }
 
-/// Starts a server for the catalog in a folder. Returns its state, its router, and its gate.
-fn start(state: &TempTree, allow_actions: bool) -> (Arc<App>, Router, Arc<Gate>) {
-    let address = ([127, 0, 0, 1], 8080).into();
-    let options = Options {
+/// Returns the options of a server for the catalog in a folder.
+pub(crate) fn options(state: &TempTree, allow_actions: bool, rates: RateLimits) -> Options {
+    Options {
         catalog: state.path().join("catalog.db"),
-        listen: address,
+        listen: ([127, 0, 0, 1], 8080).into(),
         hosts: Vec::new(),
         allow_actions,
         token_file: None,
         certificate: None,
+        rates,
         program: PROGRAM.into(),
-    };
+    }
+}
+
+/// Starts a server. Returns its state, its router, and its gate.
+fn start(options: Options) -> (Arc<App>, Router, Arc<Gate>) {
+    let address = options.listen;
     let hosts = Hosts::new(address.ip(), &[]);
     let token = Secret::random().expect("random");
     let gate = Arc::new(Gate::new(hosts, address.port(), token, false).expect("random"));

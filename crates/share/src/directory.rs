@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use fsops::Found;
 use httpd::conditions::{Outcome, Validators, http_date};
+use httpd::disposition::disposition;
 use httpd::entity_tag::EntityTag;
 use httpd::percent;
 use httpd::server::{Body, Head, Request, Response};
@@ -189,7 +190,7 @@ fn send(request: &Request<'_>, name: &[u8], archive: Arc<Archive>) -> Response {
         None => Head::new(200),
     };
     let mut head = head.field("content-type", "application/x-tar");
-    head = head.field("content-disposition", disposition(name));
+    head = head.field("content-disposition", disposition(true, &[name, b".tar"].concat()));
     head = head.field("etag", tag).field("accept-ranges", "bytes");
     if let Some(date) = http_date(archive.modified()) {
         head = head.field("last-modified", date);
@@ -197,30 +198,4 @@ fn send(request: &Request<'_>, name: &[u8], archive: Arc<Archive>) -> Response {
     let range = range.unwrap_or(0..length);
     let head = common(head).with_length(range.end - range.start);
     Response { head, body: Body::Parts(archive.body(range.start, range.end)) }
-}
-
-/// Returns `Content-Disposition` (RFC 6266) for an archive of the directory with this name. Names that are no
-/// UTF-8 become similar ones.
-fn disposition(name: &[u8]) -> String {
-    let name = format!("{}.tar", String::from_utf8_lossy(name));
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._ ".contains(c);
-    let ascii: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
-    format!(
-        "attachment; filename=\"{ascii}\"; filename*=UTF-8''{}",
-        percent::encode_segment(name.as_bytes())
-    )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::disposition;
-
-    #[test]
-    fn any_name_is_a_file_name() {
-        assert_eq!(
-            disposition("Fotos \"ü\"\n\u{ff}".as_bytes()),
-            "attachment; filename=\"Fotos _____.tar\"; filename*=UTF-8''Fotos%20%22%C3%BC%22%0A%C3%BF.tar"
-        );
-        assert!(disposition(b"\xff").ends_with("UTF-8''%EF%BF%BD.tar"));
-    }
 }

@@ -37,7 +37,7 @@ const SHARE: usize = 32 << 10;
 
 /// Maximum number of unsent bytes in the socket of a connection with a limited rate. The default of
 /// the kernel would let each slow client hold megabytes.
-pub(super) const UNSENT: u32 = 128 << 10;
+pub const UNSENT: u32 = 128 << 10;
 
 /// The rates at which a server sends.
 #[derive(Debug, Default)]

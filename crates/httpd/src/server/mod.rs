@@ -55,7 +55,7 @@ use rustls::ServerConfig;
 
 pub use counters::{Activity, Counter};
 pub use handler::{Finish, Handler, Job, Reply};
-pub use limits::Rates;
+pub use limits::{Rates, UNSENT};
 pub use listener::{Address, Listener, UnixSocket};
 pub use request::{Method, OwnedRequest, Request};
 pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served, read_exactly};

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::rates::RateArgs;
+
 /// Review duplicates in a browser, and act on them
 ///
 /// Starts a web server and prints its address. The page shows the groups in the catalog and the space of each folder,
@@ -46,6 +48,9 @@ pub(crate) struct ServeArgs {
     /// Without this option, each start has a new token. lop creates the file if it does not exist.
     #[arg(long, value_name = "FILE")]
     pub(crate) token_file: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) rates: RateArgs,
 
     /// Open the page in a browser on this machine
     #[arg(long)]

@@ -1,13 +1,13 @@
 //! The arguments of `lop share`.
 
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::Args;
 
+use super::rates::RateArgs;
 use super::serve::{address, host_name};
-use crate::quantity::{parse_rate, parse_size};
+use crate::quantity::parse_size;
 
 /// Share folders over HTTP, for browsers and download programs
 ///
@@ -43,43 +43,38 @@ pub(crate) struct ShareArgs {
     ///
     /// Browsers remember it in a cookie. Programs can also send it as the password of any user, or in an
     /// 'Authorization: Bearer' field.
-    #[arg(long, conflicts_with = "public", help_heading = "Access")]
+    #[arg(long, conflicts_with = "public")]
     pub(crate) token: bool,
 
     /// Answer requests without a token
-    #[arg(long, help_heading = "Access")]
+    #[arg(long)]
     pub(crate) public: bool,
 
     /// Keep the token in FILE, so that the address stays the same
     ///
     /// Without this option, each start has a new token. lop creates the file if it does not exist.
-    #[arg(long, value_name = "FILE", conflicts_with = "public", help_heading = "Access")]
+    #[arg(long, value_name = "FILE", conflicts_with = "public")]
     pub(crate) token_file: Option<PathBuf>,
 
     /// Accept requests for this host name
     ///
     /// Addresses, localhost and the name of this machine need no option.
-    #[arg(long, value_name = "NAME", value_parser = host_name, help_heading = "Access")]
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) allow_host: Vec<String>,
 
     /// Encrypt connections with a certificate that lop makes
     ///
     /// The certificate is kept beside the catalog. Browsers warn about it once; compare the fingerprint that lop
     /// prints.
-    #[arg(long, help_heading = "Access")]
+    #[arg(long)]
     pub(crate) tls: bool,
 
-    /// Limit each connection to RATE bytes per second: 500k, 20MiB
-    #[arg(long, value_name = "RATE", value_parser = parse_rate, help_heading = "Rates")]
-    pub(crate) limit_rate: Option<NonZeroU64>,
+    #[command(flatten)]
+    pub(crate) rates: RateArgs,
 
     /// Send the first SIZE bytes of each response without the limit of --limit-rate
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "limit_rate", help_heading = "Rates")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "limit_rate")]
     pub(crate) limit_rate_after: Option<u64>,
-
-    /// Limit all connections together to RATE bytes per second
-    #[arg(long, value_name = "RATE", value_parser = parse_rate, help_heading = "Rates")]
-    pub(crate) limit_rate_total: Option<NonZeroU64>,
 
     /// Print the address as a QR code
     #[arg(long)]

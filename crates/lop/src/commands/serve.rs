@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use catalog::Catalog;
-use serve::{Options, Server};
+use serve::{Options, RateLimits, Server};
 
 use super::serving::{
     Announcement, failed, listen_hint, reachable, stop_on_signal, token_file_hint,
@@ -31,6 +31,7 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
         listen: args.listen,
         hosts: args.allow_host.clone(),
         allow_actions: args.allow_actions,
+        rates: RateLimits { connection: args.rates.limit_rate, total: args.rates.limit_rate_total },
         program,
     })?;
     let stopper = server.stopper();

@@ -20,7 +20,7 @@ const UNIX_HOST: &str = "localhost";
 
 /// Runs the command. A signal ends it normally.
 pub(crate) fn run(args: &ShareArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    if args.unix.is_some() && args.limit_rate.is_some() {
+    if args.unix.is_some() && args.rates.limit_rate.is_some() {
         let text = "the kernel cannot limit the rate of a connection to a Unix socket";
         let hint =
             "limit all connections together with --limit-rate-total, or the rate in the proxy";
@@ -50,9 +50,9 @@ fn options(args: &ShareArgs, settings: &Settings) -> Result<Options, CommandErro
         None => Address::Tcp(args.listen),
     };
     let rates = Rates {
-        connection: args.limit_rate,
+        connection: args.rates.limit_rate,
         after: args.limit_rate_after.unwrap_or(0),
-        total: Throttle::new(args.limit_rate_total),
+        total: Throttle::new(args.rates.limit_rate_total),
     };
     let warnings = settings.clone();
     Ok(Options {

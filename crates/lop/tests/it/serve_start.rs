@@ -50,6 +50,11 @@ fn arguments_that_cannot_work_are_refused() {
     let output = lop.run(["serve", "--allow-host", "http://x/"]);
     output.code(2);
     assert!(output.stderr_str().contains("expected a host name"), "{output:?}");
+    for option in ["--limit-rate", "--limit-rate-total"] {
+        let output = lop.run(["serve", option, "0"]);
+        output.code(2);
+        assert!(output.stderr_str().contains("must not be zero"), "{output:?}");
+    }
     let folder = lop.path("folder").display().to_string();
     let output = lop.run(["--catalog", &folder, "serve", "--listen", "0"]);
     output.code(5);

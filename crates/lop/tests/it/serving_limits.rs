@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use testkit::{Mount, TreeBuilder, View, skipped};
 
@@ -103,6 +104,50 @@ fn a_file_that_is_large_once_unpacked_is_passed_on_as_it_is() {
     }
     let grown = status(&server, "VmHWM") - before;
     assert!(grown < 20 << 10, "{grown} KiB more for 40 MiB");
+}
+
+/// Starts a server with limits of the rate, has each of `clients` fetch a file of `size` bytes, and checks every byte.
+/// Returns the time that this took. The clients fetch at the same time.
+fn fetch(size: usize, clients: usize, limits: &[&str]) -> Duration {
+    let bytes = varied(size);
+    let lop = Lop::with(&TreeBuilder::new().file("a", &*bytes).file("b", &*bytes));
+    lop.remember(["."]);
+    let server = Server::start(&lop, limits);
+    let cookie = server.cookie();
+    assert_eq!(server.open("/groups/view", &cookie).status, 200);
+    let file = file(&server, &cookie, numbers(&lop)[0]);
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for _ in 0..clients {
+            scope.spawn(|| {
+                let answer = server.open(&file, &cookie);
+                assert_eq!(answer.status, 200);
+                assert!(answer.body == bytes, "{} bytes of {size}", answer.body.len());
+            });
+        }
+    });
+    start.elapsed()
+}
+
+/// Returns bytes of which no two blocks are equal.
+fn varied(size: usize) -> Vec<u8> {
+    (0..size as u64 / 8)
+        .flat_map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes())
+        .collect()
+}
+
+#[test]
+fn the_kernel_slows_each_connection_down_and_no_byte_is_lost() {
+    // At 4 MiB/s, 8 MiB take two seconds. The kernel does not pace the beginning of a connection.
+    let taken = fetch(8 << 20, 2, &["--limit-rate", "4M"]);
+    assert!(taken >= Duration::from_millis(1600), "{taken:?}");
+}
+
+#[test]
+fn all_connections_together_keep_the_total_limit_and_no_byte_is_lost() {
+    // At 4 MiB/s, two files of 4 MiB take two seconds.
+    let taken = fetch(4 << 20, 2, &["--limit-rate-total", "4MiB"]);
+    assert!(taken >= Duration::from_millis(1600), "{taken:?}");
 }
 
 /// Returns the numbers of all groups.

@@ -8,7 +8,6 @@
 mod address;
 mod body;
 mod conditions;
-mod disposition;
 mod member;
 mod meta;
 mod preview;
@@ -27,6 +26,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderValue, Response, StatusCode};
 use axum::routing::get;
+use httpd::disposition::disposition;
 use maud::Markup;
 
 pub(crate) use self::address::Address;
@@ -78,9 +78,9 @@ fn respond(
         .header(CACHE_CONTROL, CACHE)
         .header(CONTENT_SECURITY_POLICY, POLICY)
         .header(ACCEPT_RANGES, "bytes");
-    let name = disposition::header(is_download, opened.name());
+    let name = disposition(is_download, opened.name());
     let (file, device) = (opened.file, opened.stat.device);
-    let body = |from, to| FileBody::new(file, device, Arc::clone(&app.disks), from, to);
+    let body = |from, to| FileBody::new(app, file, device, from..to);
     let response = match part(headers, &tag, size) {
         Part::NotModified => response.status(StatusCode::NOT_MODIFIED).body(Body::new(body(0, 0))),
         Part::Unsatisfiable => response

@@ -329,7 +329,7 @@ fn an_archive_can_be_resumed() {
     let whole = bench.get("/d/?tar");
     assert_eq!((whole.status, whole.field("content-type")), (200, Some("application/x-tar")));
     let name = whole.field("content-disposition").expect("a name");
-    assert_eq!(name, "attachment; filename=\"d.tar\"; filename*=UTF-8''d.tar");
+    assert_eq!(name, "attachment; filename*=UTF-8''d.tar");
     let tag = whole.field("etag").expect("a tag").to_owned();
     let rest = bench.get_with("/d/?tar", &format!("Range: bytes=1000-\r\nIf-Range: {tag}\r\n"));
     assert_eq!((rest.status, &rest.body[..]), (206, &whole.body[1000..]));

@@ -1,10 +1,11 @@
 //! Sends the bytes of a file in pieces.
 //!
-//! A piece is read only when the connection can take it, so a slow client holds one piece of memory
-//! and no thread.
+//! A piece is read only when the connection can take it and the limit of the rate permits it, so a slow
+//! client holds one piece of memory and no thread.
 
 use std::future::Future;
 use std::io;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
@@ -13,12 +14,21 @@ use std::time::Duration;
 use axum::body::Bytes;
 use fsops::File;
 use hyper::body::{Body, Frame, SizeHint};
+use runtime::Throttle;
 use tokio::runtime::Handle;
+use tokio::time::sleep;
 
+use crate::app::App;
 use crate::app::disks::{ANSWER_TIMEOUT, Disks};
 
-/// Bytes of a piece.
+/// Maximum size of a piece in bytes.
 const PIECE: usize = 256 << 10;
+
+/// Minimum size of a piece in bytes.
+const SMALL_PIECE: usize = 4 << 10;
+
+/// Number of pieces that a limit of the rate permits per second, so that clients share it evenly.
+const PIECES_PER_SECOND: u64 = 8;
 
 type Reading = Pin<Box<dyn Future<Output = io::Result<Bytes>> + Send>>;
 
@@ -27,6 +37,7 @@ pub(super) struct FileBody {
     /// `None` only while the value is dropped.
     file: Option<Arc<File>>,
     disks: Arc<Disks>,
+    rate: Arc<Throttle>,
     device: u64,
     at: u64,
     end: u64,
@@ -34,9 +45,20 @@ pub(super) struct FileBody {
 }
 
 impl FileBody {
-    /// Returns the bytes of a file on the disk `device`, from `from` up to but not including `to`.
-    pub(super) fn new(file: File, device: u64, disks: Arc<Disks>, from: u64, to: u64) -> FileBody {
-        FileBody { file: Some(Arc::new(file)), disks, device, at: from, end: to, reading: None }
+    /// Returns the bytes of a range of a file on the disk `device`.
+    pub(super) fn new(app: &App, file: File, device: u64, range: Range<u64>) -> FileBody {
+        let (disks, rate) = (Arc::clone(&app.disks), Arc::clone(&app.file_rate));
+        let (file, at, end) = (Some(Arc::new(file)), range.start, range.end);
+        FileBody { file, disks, rate, device, at, end, reading: None }
+    }
+
+    /// Returns the size of the next piece.
+    fn next_length(&self) -> usize {
+        let rest = usize::try_from(self.end - self.at).unwrap_or(PIECE);
+        rest.min(self.rate.rate().map_or(PIECE, |rate| {
+            let share = rate.get() / PIECES_PER_SECOND;
+            usize::try_from(share).unwrap_or(PIECE).clamp(SMALL_PIECE, PIECE)
+        }))
     }
 }
 
@@ -64,10 +86,17 @@ impl Body for FileBody {
         let Some(file) = body.file.as_ref().filter(|_| body.at < body.end) else {
             return Poll::Ready(None);
         };
-        let length = usize::try_from(body.end - body.at).unwrap_or(PIECE).min(PIECE);
+        let length = body.next_length();
         let start = || -> Reading {
             let (file, disks) = (Arc::clone(file), Arc::clone(&body.disks));
-            Box::pin(read(file, disks, body.device, body.at, length))
+            let (rate, device, at) = (Arc::clone(&body.rate), body.device, body.at);
+            Box::pin(async move {
+                let wait = rate.reserve(length as u64);
+                if !wait.is_zero() {
+                    sleep(wait).await;
+                }
+                read(file, disks, device, at, length).await
+            })
         };
         let read = ready!(body.reading.get_or_insert_with(start).as_mut().poll(context));
         body.reading = None;

@@ -7,9 +7,11 @@
 
 use std::fs;
 use std::future::poll_fn;
+use std::num::NonZeroU64;
 use std::os::unix::fs::symlink;
 use std::pin::Pin;
 use std::process::Command;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::http::{Method, StatusCode};
@@ -17,6 +19,7 @@ use hyper::body::Body as _;
 use testkit::TreeBuilder;
 use tokio::runtime::Runtime;
 
+use crate::options::RateLimits;
 use crate::testing::TestServer;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\x02\0\0\0\x03 and some pixels";
@@ -229,6 +232,19 @@ fn a_response_is_never_longer_than_the_file_was() {
     let rest = piece(&mut body, &served.runtime).expect("a piece").expect("read");
     assert_eq!(rest.len(), 44 << 10);
     assert!(piece(&mut body, &served.runtime).is_none());
+}
+
+#[test]
+fn the_bytes_of_a_file_count_against_the_limit_of_the_rate() {
+    let bytes = vec![b'x'; 300 << 10];
+    let mut served = served(&[("large", &bytes)]);
+    served.restart_with(RateLimits { total: NonZeroU64::new(1), ..RateLimits::default() });
+    assert_eq!(served.app.file_rate.reserve(0), Duration::ZERO, "pages do not count");
+    let mut body = served.begin(&served.address("a/large")).into_body();
+    let first = piece(&mut body, &served.runtime).expect("a piece").expect("read");
+    assert_eq!(first.len(), 4096, "pieces are small, so that clients share the rate");
+    // At one byte per second, the next piece may be sent after more than an hour.
+    assert!(served.app.file_rate.reserve(0) > Duration::from_secs(600));
 }
 
 #[test]

@@ -3,19 +3,17 @@
 //! File names come from the disk and can contain anything. The header consists of ASCII letters only,
 //! so no name can end the header or start another one.
 
-use axum::http::HeaderValue;
-use httpd::percent;
 use runtime::shown::is_confusing;
+
+use crate::percent;
 
 /// Maximum number of bytes of a name. File systems allow 255; replacements can make it longer.
 const MAX_NAME: usize = 1024;
 
-/// Returns the value of `Content-Disposition`.
-pub(super) fn header(is_download: bool, name: &[u8]) -> HeaderValue {
+/// Returns the value of `Content-Disposition`, which is ASCII without control characters.
+pub fn disposition(is_download: bool, name: &[u8]) -> String {
     let kind = if is_download { "attachment" } else { "inline" };
-    let value = format!("{kind}; filename*=UTF-8''{}", encoded(name));
-    // The text is ASCII without control characters, so it is always a valid value.
-    HeaderValue::from_str(&value).unwrap_or(HeaderValue::from_static("attachment"))
+    format!("{kind}; filename*=UTF-8''{}", encoded(name))
 }
 
 fn encoded(name: &[u8]) -> String {
@@ -34,10 +32,10 @@ fn encoded(name: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::header;
+    use super::disposition;
 
     fn of(name: &[u8]) -> String {
-        header(true, name).to_str().expect("ASCII").to_owned()
+        disposition(true, name)
     }
 
     #[test]
