@@ -11,7 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
-use runtime::{Mutex, Progress, ThreadUsage, on_panic, own_descriptor_table};
+use runtime::{
+    Mutex, Progress, ThreadUsage, on_panic, own_descriptor_table, spawn_with_own_descriptors,
+};
 
 use crate::disk::Disk;
 
@@ -40,6 +42,9 @@ pub struct WorkerPool<'a> {
     pub threads: Threads,
     /// The number of work items, if known. It limits the number of threads.
     pub pieces: Option<usize>,
+    /// Whether `work` opens files for writing. The pool then waits until each thread has its own
+    /// descriptor table, so that no thread keeps a copy of another one's open file.
+    pub writes: bool,
     /// The progress of the work. A panic in a worker stops the others through it.
     pub progress: &'a Progress,
 }
@@ -97,11 +102,17 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     shared: &'scope Shared<'_, R, F>,
 ) -> bool {
     let wanted = shared.size.fetch_add(1, Relaxed) < shared.pool.most();
-    let run = move || {
-        own_descriptor_table();
-        work_on(shared, &|| spawn_more(scope, shared));
+    let run = move || work_on(shared, &|| spawn_more(scope, shared));
+    let start = || {
+        if shared.pool.writes {
+            return spawn_with_own_descriptors(scope, run);
+        }
+        Builder::new().spawn_scoped(scope, move || {
+            own_descriptor_table();
+            run();
+        })
     };
-    let hired = wanted && Builder::new().spawn_scoped(scope, run).is_ok();
+    let hired = wanted && start().is_ok();
     if !hired {
         shared.size.fetch_sub(1, Relaxed);
     }
@@ -230,8 +241,13 @@ mod tests {
         for (first, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
             let (disk, progress) = (disk(Io::Cached), Progress::default());
             let threads = Threads { first, grows: true };
-            let pool =
-                WorkerPool { disk: &disk, threads, pieces: Some(pieces), progress: &progress };
+            let pool = WorkerPool {
+                disk: &disk,
+                threads,
+                pieces: Some(pieces),
+                writes: false,
+                progress: &progress,
+            };
             let done = sleepy(&pool, pieces);
             assert_eq!(done.iter().sum::<usize>(), pieces);
             assert_eq!(done.len(), first.min(pieces.max(1)));
@@ -241,7 +257,13 @@ mod tests {
     #[test]
     fn waiting_pool_grows_and_makes_its_disk_cold() {
         let (disk, progress) = (disk(Io::Auto), Progress::default());
-        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None, progress: &progress };
+        let pool = WorkerPool {
+            disk: &disk,
+            threads: TWO,
+            pieces: None,
+            writes: false,
+            progress: &progress,
+        };
         assert!(sleepy(&pool, 1000).len() > 2);
         assert!(disk.is_cold());
         // The next pool starts with the maximum number of threads.
@@ -257,6 +279,7 @@ mod tests {
             disk: &disk,
             threads: Threads { grows: false, ..TWO },
             pieces: None,
+            writes: false,
             progress: &progress,
         };
         assert_eq!(sleepy(&pool, 200).len(), 2);
@@ -265,7 +288,13 @@ mod tests {
     #[test]
     fn a_panic_stops_the_other_workers_and_is_raised_again() {
         let (disk, progress) = (disk(Io::Cached), Progress::default());
-        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None, progress: &progress };
+        let pool = WorkerPool {
+            disk: &disk,
+            threads: TWO,
+            pieces: None,
+            writes: false,
+            progress: &progress,
+        };
         let first = AtomicBool::new(true);
         let run = AssertUnwindSafe(|| {
             pool.run(|_| {
@@ -282,7 +311,13 @@ mod tests {
     #[test]
     fn computing_pool_does_not_grow() {
         let (disk, progress) = (disk(Io::Auto), Progress::default());
-        let pool = WorkerPool { disk: &disk, threads: TWO, pieces: None, progress: &progress };
+        let pool = WorkerPool {
+            disk: &disk,
+            threads: TWO,
+            pieces: None,
+            writes: false,
+            progress: &progress,
+        };
         let busy = pool.run(|meter| {
             let mut sum = 0u64;
             for round in 0..20 {

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
-use runtime::{Mutex, own_descriptor_table};
+use runtime::{Mutex, spawn_with_own_descriptors};
 
 /// Number of reads in flight in the parallel part of a probe.
 const PARALLEL: u32 = 8;
@@ -43,7 +43,6 @@ impl Probe {
         let (things, next, times) = (rest.as_slice(), AtomicUsize::new(0), Mutex::new(Vec::new()));
         let so_far = || times.lock();
         let one = || {
-            own_descriptor_table();
             let mut own = own();
             while so_far().len() < Probe::READS {
                 let Some(&thing) = things.get(next.fetch_add(1, Relaxed)) else { return };
@@ -55,7 +54,7 @@ impl Probe {
             for _ in 0..PARALLEL {
                 // If some threads fail to start, a hard disk may be mistaken for an SSD. The scan
                 // is then slower but still correct.
-                let _unstarted = std::thread::Builder::new().spawn_scoped(scope, one);
+                let _unstarted = spawn_with_own_descriptors(scope, one);
             }
         });
         let times = times.into_inner();

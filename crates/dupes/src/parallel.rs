@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use device::{Disk, WaitMeter, WorkerPool};
-use runtime::{Interrupted, own_descriptor_table};
+use runtime::{Interrupted, spawn_with_own_descriptors};
 use walk::{FileId, Problem};
 
 use crate::work::Work;
@@ -69,10 +69,9 @@ impl Work<'_> {
                     .zip(by_disk)
                     .filter(|(_, items)| !items.is_empty())
                     .map(|(disk, own)| {
-                        scope.spawn(move || {
-                            own_descriptor_table();
-                            self.in_disk(disk, own.len(), |n| &items[own[n] as usize], job)
-                        })
+                        let run =
+                            move || self.in_disk(disk, own.len(), |n| &items[own[n] as usize], job);
+                        spawn_with_own_descriptors(scope, run).expect("a thread")
                     })
                     .collect();
                 let join = |disk: std::thread::ScopedJoinHandle<'_, _>| {
@@ -115,7 +114,13 @@ impl Work<'_> {
         let next = AtomicUsize::new(0);
         let step = if disk.is_cold() { 1 } else { job.step };
         let (threads, progress) = (self.options.threads, self.progress);
-        let pool = WorkerPool { disk, threads, pieces: Some(count.div_ceil(step)), progress };
+        let pool = WorkerPool {
+            disk,
+            threads,
+            pieces: Some(count.div_ceil(step)),
+            writes: false,
+            progress,
+        };
         pool.run(|meter: &mut WaitMeter<'_>| {
             let mut worker = Worker::new(self);
             let mut result = R::default();

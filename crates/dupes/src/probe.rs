@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use device::{Disk, Probe, spread};
 use fsops::File;
-use runtime::{Interrupted, own_descriptor_table};
+use runtime::{Interrupted, spawn_with_own_descriptors};
 use walk::{FileId, Opener};
 
 use crate::classes::SameSize;
@@ -36,10 +36,8 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted
         [only] => probe_disk(work, classes, only),
         disks => std::thread::scope(|scope| {
             for disk in disks {
-                scope.spawn(|| {
-                    own_descriptor_table();
-                    probe_disk(work, classes, disk);
-                });
+                let run = || probe_disk(work, classes, disk);
+                spawn_with_own_descriptors(scope, run).expect("a thread");
             }
         }),
     }

@@ -120,8 +120,8 @@ impl Monitor {
         let shared = Arc::new(Shared { progress, stderr, line, wake: Condvar::new() });
         let watcher = Arc::clone(&shared);
         let thread = std::thread::Builder::new().spawn(move || {
-            // With a separate descriptor table for this thread, the working thread does not share its table.
-            runtime::own_descriptor_table();
+            // The working thread must not share its descriptor table, and its files must not stay open here.
+            runtime::keep_standard_descriptors();
             watcher.watch();
         })?;
         Ok(Monitor { shared, thread: Some(thread), _signals: SignalsBlocked::new() })

@@ -36,7 +36,8 @@ mod throttle;
 mod usage;
 
 pub use process::{
-    close_descriptors_on_exec, own_descriptor_table, raise_descriptor_limit, set_idle_io_class,
+    close_descriptors_on_exec, keep_standard_descriptors, own_descriptor_table,
+    raise_descriptor_limit, set_idle_io_class, spawn_with_own_descriptors,
 };
 pub use progress::{Interrupted, Progress, Stage};
 pub use signals::{SignalsBlocked, is_ignored};

@@ -18,6 +18,8 @@ use rustix::fs::{FallocateFlags, IFlags, Mode, OFlags, fallocate, ioctl_setflags
 use rustix::io::retry_on_intr;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, munmap};
 
+use crate::process::keep_standard_descriptors;
+
 /// Statistics about spilled memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Spilled {
@@ -219,7 +221,7 @@ pub(crate) fn wait_for_release() {
 /// Checks the resident pages periodically. This is needed for long operations that do not call
 /// [`relieve`], such as sorting tables or copying them when they grow.
 fn watch_memory() {
-    close_inherited_descriptors();
+    keep_standard_descriptors();
     loop {
         let pause = (drop_excess() / RETURN_BYTES_PER_US).clamp(250, 20_000);
         std::thread::sleep(Duration::from_micros(pause as u64));
@@ -256,16 +258,6 @@ pub(crate) fn drop_pages() {
         };
     }
     DROPPING.store(false, Relaxed);
-}
-
-/// Gives this thread its own descriptor table and closes all inherited descriptors in it. If they
-/// stayed open, they would keep locks and pipes open until the thread exits.
-fn close_inherited_descriptors() {
-    // SAFETY: the call either gives the thread its own descriptor table and closes the descriptors
-    // in it, or fails without effect. Nothing in this thread uses the closed descriptors.
-    #[expect(unsafe_code, reason = "close_range has no safe wrapper")]
-    let _kept =
-        unsafe { libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, libc::CLOSE_RANGE_UNSHARE) };
 }
 
 /// Returns the number of resident bytes of file mappings, or 0 if the number is unknown.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use content::Scratch;
 use device::{Disk, Threads, WaitMeter, WorkerPool};
 use fsops::{Dir, File, FileKey, Volume};
-use runtime::{Mutex, Progress, Stage, own_descriptor_table};
+use runtime::{Mutex, Progress, Stage, spawn_with_own_descriptors};
 use walk::{OwnFiles, PathOpener};
 
 use crate::error::{Error, Reason, Refusal};
@@ -122,10 +122,8 @@ fn on_disks(
         let running: Vec<_> = batches
             .into_iter()
             .map(|batch| {
-                scope.spawn(move || {
-                    own_descriptor_table();
-                    on_disk(shared, batch)
-                })
+                let started = spawn_with_own_descriptors(scope, || on_disk(shared, batch));
+                started.expect("a thread")
             })
             .collect();
         let join = |batch: std::thread::ScopedJoinHandle<'_, _>| {
@@ -142,7 +140,7 @@ fn on_disk(
     let DiskBatch { disk, groups } = batch;
     let groups = Mutex::new(groups);
     let (threads, progress) = (shared.options.threads, shared.progress);
-    let pool = WorkerPool { disk: &disk, threads, pieces: None, progress };
+    let pool = WorkerPool { disk: &disk, threads, pieces: None, writes: true, progress };
     pool.run(|meter: &mut WaitMeter<'_>| {
         let mut worker = Worker {
             shared,

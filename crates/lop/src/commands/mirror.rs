@@ -169,7 +169,6 @@ impl Run<'_> {
 
     /// Counts the entries to mirror, so that the progress line can show the remaining time.
     fn estimate(&self, source: &Source, is_done: &AtomicBool) {
-        runtime::own_descriptor_table();
         mirror::estimate(source, &self.options, &self.progress, &|| is_done.load(Relaxed));
     }
 
@@ -209,7 +208,9 @@ impl Run<'_> {
         let is_done = AtomicBool::new(false);
         thread::scope(|scope| {
             if let Some(source) = source.filter(|_| self.settings.shows_progress()) {
-                scope.spawn(|| self.estimate(source, &is_done));
+                // Without this thread, only the estimate is missing.
+                let _unstarted =
+                    runtime::spawn_with_own_descriptors(scope, || self.estimate(source, &is_done));
             }
             let carried_out = self.carry_out_alone(&mut |user| {
                 let ended = work(user);

@@ -27,10 +27,8 @@ pub(crate) fn with_marker<T: Send>(
     let mut writer = MarkWriter { path: settings.catalog()?, marker: None, unwritten: Vec::new() };
     let (sender, marks) = channel();
     let done = std::thread::scope(|scope| {
-        let worker = scope.spawn(move || {
-            runtime::own_descriptor_table();
-            work(sender)
-        });
+        let worker = runtime::spawn_with_own_descriptors(scope, move || work(sender));
+        let worker = worker.expect("a thread");
         writer.write_all(&marks);
         worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     });

@@ -16,7 +16,7 @@ use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use fsops::{FileKey, Stat, Time};
-use runtime::{Condvar, Mutex, Progress, Stage, on_panic};
+use runtime::{Condvar, Mutex, Progress, Stage, on_panic, spawn_with_own_descriptors};
 use wire::{
     ConnectionError, FromReceiver, FromSender, Incoming, KnownPrefix, Loss, Meta, Outgoing, decode,
 };
@@ -144,9 +144,11 @@ pub(crate) fn send_to(
         broken: Mutex::default(),
     };
     let received = std::thread::scope(|scope| {
-        let _walker = scope.spawn(|| sending.run(|| FileLister::new(&sending).run()));
+        let list = || sending.run(|| FileLister::new(&sending).run());
+        spawn_with_own_descriptors(scope, list).expect("a thread");
         for _ in 0..READERS {
-            scope.spawn(|| sending.run(|| FileReader::new(&sending).run()));
+            let read = || sending.run(|| FileReader::new(&sending).run());
+            spawn_with_own_descriptors(scope, read).expect("a thread");
         }
         let received =
             sending.receive_requests(incoming, user.map_or(&|_| (), |user| user.on_message));
@@ -183,7 +185,6 @@ pub(crate) fn send_to(
 impl SendJob<'_> {
     /// Runs the work of a thread. If the work fails, the other threads are stopped.
     fn run(&self, work: impl FnOnce() -> Result<(), ConnectionError>) {
-        runtime::own_descriptor_table();
         let _guard = on_panic(|| self.end());
         if let Err(why) = work() {
             let mut broken = self.broken.lock();

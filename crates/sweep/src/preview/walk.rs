@@ -32,7 +32,13 @@ pub(crate) fn walk(
     let node = Arc::new(DirNode::top());
     let top = Pending { inode: 0, node, place: compiled.matcher.start() };
     let queue = Queue::new(top);
-    let pool = WorkerPool { disk: &request.disk, threads: request.threads, pieces: None, progress };
+    let pool = WorkerPool {
+        disk: &request.disk,
+        threads: request.threads,
+        pieces: None,
+        writes: false,
+        progress,
+    };
     let found = pool.run(|meter| Worker::new(request, compiled, &queue, progress).run(meter));
     progress.check()?;
     Ok(found)

@@ -10,7 +10,7 @@ use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 use fsops::{Mounts, Op};
-use runtime::{Interrupted, Mutex, Progress, Stage, own_descriptor_table};
+use runtime::{Interrupted, Mutex, Progress, Stage, spawn_with_own_descriptors};
 
 use crate::engine::disk_walk::{DiskWalk, ListedDirs, SharedState, WalkTask};
 use crate::engine::list::FileList;
@@ -194,10 +194,7 @@ impl<'a> Walker<'a> {
         }
         std::thread::scope(|scope| {
             let run = |(disk_walk, tasks): (DiskWalk<'a>, Vec<WalkTask>)| {
-                scope.spawn(move || {
-                    own_descriptor_table();
-                    disk_walk.run(tasks)
-                })
+                spawn_with_own_descriptors(scope, || disk_walk.run(tasks)).expect("a thread")
             };
             let running: Vec<_> = by_disk.into_iter().map(run).collect();
             let join = |disk_walk: ScopedJoinHandle<'_, _>| {

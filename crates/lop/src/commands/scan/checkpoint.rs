@@ -8,7 +8,7 @@ use catalog::{Findings, RowMap, ScanRecord, Writer};
 use content::Fingerprints;
 use dupes::Candidates;
 use runtime::epoch::now_ms;
-use runtime::{Interrupted, Progress, own_descriptor_table};
+use runtime::{Interrupted, Progress, spawn_with_own_descriptors};
 use walk::{Problem, Tree};
 
 use crate::error::CommandError;
@@ -58,11 +58,11 @@ impl Checkpointer<'_> {
     ) -> T {
         std::thread::scope(|scope| {
             let (ending, ended) = channel::<()>();
-            let search = scope.spawn(move || {
+            let run = move || {
                 let _dropped_at_the_end = ending;
-                own_descriptor_table();
                 search()
-            });
+            };
+            let search = spawn_with_own_descriptors(scope, run).expect("a thread");
             let (mut next, mut stopping) = (Instant::now() + self.every, None);
             let interval = CHECK_INTERVAL.min(self.every);
             while ended.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
