@@ -12,6 +12,7 @@ mod calls;
 mod config;
 pub(crate) mod loads;
 mod machine;
+mod perf;
 mod server;
 mod visit;
 mod wrk;
@@ -46,15 +47,20 @@ pub(crate) const PEAK: &str = "memory at most";
 pub(crate) const HEAD: &str = "bytes of a head";
 pub(crate) const RESIDENT: &str = "memory while connections wait";
 pub(crate) const RATES: [&str; 3] = ["slowest client", "median client", "fastest client"];
+/// The work of timers and of the network that the control group of the server does not count.
+pub(crate) const SOFTIRQS: &str = "CPU time of softirqs outside the server";
 /// The rate of the open loop. It is not about one server.
 pub(crate) const OPEN_RATE: &str = "requests per second that are due";
 /// The number of counted requests, as [`Count::what`].
 pub(crate) const REQUESTS: &str = "requests";
+/// System calls and requests without strace, as [`Count::what`].
+pub(crate) const UNDISTURBED_CALLS: &str = "all calls without strace";
+pub(crate) const UNDISTURBED_REQUESTS: &str = "requests without strace";
 
 /// The servers that requirements are about take part in all rounds, and the others in so many.
 const ROUNDS_OF_OTHERS: u32 = 3;
-/// Loads that measure memory or take long are part of so many rounds.
-const ROUNDS_OF_LONG_LOADS: u32 = 2;
+/// Loads that measure memory are part of so many rounds.
+const ROUNDS_OF_IDLE: u32 = 2;
 /// The length of windows for a tree that is smaller than the published one, as a fraction.
 const SHORT_WINDOWS: f64 = 0.1;
 
@@ -196,7 +202,7 @@ impl Race {
     }
 
     fn note_outcome(&mut self, load: &Load, entrant: &Entrant, round: u32, outcome: &Outcome) {
-        let Outcome { report, head_bytes, peak_bytes, calls } = outcome;
+        let Outcome { report, head_bytes, peak_bytes, softirq_s, calls } = outcome;
         for (what, count) in calls {
             self.record.counts.push(Count {
                 scenario: load.id.to_owned(),
@@ -207,6 +213,7 @@ impl Race {
         }
         let mut figures = if calls.is_empty() { figures(load, report) } else { Vec::new() };
         if !figures.is_empty() {
+            figures.extend(softirq_s.map(|seconds| (SOFTIRQS, Unit::Seconds, seconds)));
             figures.extend(peak_bytes.map(|bytes| (PEAK, Unit::Bytes, float(bytes))));
         }
         if !figures.is_empty() && load.target == Target::Small {
@@ -302,7 +309,7 @@ fn takes_part(entrant: &Entrant, load: &Load, round: u32) -> bool {
     let is_needed = entrant.work == Work::Throttle || needed.contains(&entrant.name);
     let rounds = match load.how {
         How::Calls => 1,
-        How::Throttled | How::Idle => ROUNDS_OF_LONG_LOADS,
+        How::Idle => ROUNDS_OF_IDLE,
         _ if is_needed => u32::MAX,
         _ => ROUNDS_OF_OTHERS,
     };
