@@ -3,11 +3,11 @@
 //! The other pages compare run times. Here, the figures are readings and counts of each server.
 
 use crate::counts::ALL_CALLS;
-use crate::race::serve::loads::{How, LOADS, Load, by_id};
-use crate::race::serve::{
+use crate::race::serve::figures::{
     BYTES_PER_SECOND, CPU, HEAD, LATENCIES, OPEN_RATE, PEAK, PER_CPU_SECOND, PER_SECOND, RATES,
     REQUESTS, RESIDENT, SOFTIRQS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS,
 };
+use crate::race::serve::loads::{How, LOADS, Load, by_id};
 use crate::record::{Role, Tool, Unit};
 use crate::stats::{Spread, float, median, spread};
 

@@ -10,6 +10,7 @@
 
 mod calls;
 mod config;
+pub(crate) mod figures;
 pub(crate) mod loads;
 mod machine;
 mod perf;
@@ -26,36 +27,15 @@ use super::{Race, Setup};
 use crate::Failure;
 use crate::corpus::served::{BIG, Sets};
 use crate::counts::ALL_CALLS;
-use crate::load::Report;
 use crate::record::{Count, Fact, Reading, Role, Unit};
 use crate::scenario::{Cache, Work};
 use crate::stats::float;
 use crate::tools::{Entrant, NGINX_COPY, NGINX_SENDFILE, STATIC_WEB_SERVER};
 
+use figures::{OPEN_RATE, figures};
 use loads::{How, LOADS, Load, Target};
 use machine::Processors;
 use visit::{Outcome, Visit};
-
-/// The measurements of a load, as [`Reading::what`].
-pub(crate) const PER_CPU_SECOND: &str = "requests per CPU second";
-pub(crate) const PER_SECOND: &str = "requests per second";
-pub(crate) const BYTES_PER_SECOND: &str = "bytes per second";
-pub(crate) const CPU: &str = "CPU time";
-pub(crate) const LATENCIES: [&str; 3] = ["50 % within", "90 % within", "99 % within"];
-pub(crate) const PEAK: &str = "memory at most";
-/// A shorter head is an advantage. It is that of a response with a whole file.
-pub(crate) const HEAD: &str = "bytes of a head";
-pub(crate) const RESIDENT: &str = "memory while connections wait";
-pub(crate) const RATES: [&str; 3] = ["slowest client", "median client", "fastest client"];
-/// The work of timers and of the network that the control group of the server does not count.
-pub(crate) const SOFTIRQS: &str = "CPU time of softirqs outside the server";
-/// The rate of the open loop. It is not about one server.
-pub(crate) const OPEN_RATE: &str = "requests per second that are due";
-/// The number of counted requests, as [`Count::what`].
-pub(crate) const REQUESTS: &str = "requests";
-/// System calls and requests without strace, as [`Count::what`].
-pub(crate) const UNDISTURBED_CALLS: &str = "all calls without strace";
-pub(crate) const UNDISTURBED_REQUESTS: &str = "requests without strace";
 
 /// The servers that requirements are about take part in all rounds, and the others in so many.
 const ROUNDS_OF_OTHERS: u32 = 3;
@@ -202,31 +182,21 @@ impl Race {
     }
 
     fn note_outcome(&mut self, load: &Load, entrant: &Entrant, round: u32, outcome: &Outcome) {
-        let Outcome { report, head_bytes, peak_bytes, softirq_s, calls } = outcome;
-        for (what, count) in calls {
-            self.record.counts.push(Count {
-                scenario: load.id.to_owned(),
-                tool: entrant.name.to_owned(),
-                what: what.clone(),
-                count: *count,
-            });
+        let Outcome { report, calls, .. } = outcome;
+        for (what, &count) in calls {
+            let (scenario, tool) = (load.id.to_owned(), entrant.name.to_owned());
+            self.record.counts.push(Count { scenario, tool, what: what.clone(), count });
         }
-        let mut figures = if calls.is_empty() { figures(load, report) } else { Vec::new() };
-        if !figures.is_empty() {
-            figures.extend(softirq_s.map(|seconds| (SOFTIRQS, Unit::Seconds, seconds)));
-            figures.extend(peak_bytes.map(|bytes| (PEAK, Unit::Bytes, float(bytes))));
-        }
-        if !figures.is_empty() && load.target == Target::Small {
-            figures.push((HEAD, Unit::Number, float(*head_bytes as u64)));
-        }
-        let per_request =
-            calls.get(ALL_CALLS).map(|calls| float(*calls) / float(report.requests.max(1)));
-        let (what, shown) = match (per_request, figures.first()) {
-            (Some(calls), _) => ("calls per request", calls),
-            (None, Some((what, _, value))) => (*what, *value),
-            (None, None) => ("not measured", 0.0),
-        };
-        println!("      {:14} {shown:>13.1} {what}, {} requests", load.id, report.requests);
+        let figures = figures(load, outcome);
+        let mut shown: Vec<String> =
+            figures.iter().take(6).map(|(what, _, value)| format!("{what} {value:.1}")).collect();
+        let per_request = |calls: &u64| float(*calls) / float(report.requests);
+        shown.extend(
+            calls
+                .get(ALL_CALLS)
+                .map(|calls| format!("calls per request {:.1}", per_request(calls))),
+        );
+        println!("      {:14} {}", load.id, shown.join(", "));
         for figure in figures {
             self.note_reading(load, entrant.name, round, figure);
         }
@@ -314,35 +284,4 @@ fn takes_part(entrant: &Entrant, load: &Load, round: u32) -> bool {
         _ => ROUNDS_OF_OTHERS,
     };
     load.work() == entrant.work && (load.for_all || is_needed) && round <= rounds
-}
-
-/// Returns the figures of a load, the most important one first.
-fn figures(load: &Load, report: &Report) -> Vec<(&'static str, Unit, f64)> {
-    let (requests, bytes) = (float(report.requests), float(report.bytes));
-    let cpu_s = report.cpu_s.filter(|cpu_s| *cpu_s > 0.0);
-    let cpu = cpu_s.map(|cpu_s| (CPU, Unit::Seconds, cpu_s));
-    if load.how == How::Idle {
-        let resident = report.resident_bytes.map(float);
-        return resident.map(|bytes| (RESIDENT, Unit::Bytes, bytes)).into_iter().collect();
-    }
-    if let [slowest, .., fastest] = report.rates[..] {
-        let median = report.rates[report.rates.len() / 2];
-        let rates = RATES.into_iter().zip([slowest, median, fastest]);
-        return rates.map(|(what, rate)| (what, Unit::Bytes, rate)).chain(cpu).collect();
-    }
-    if load.target == Target::Big {
-        let rate = (BYTES_PER_SECOND, Unit::Bytes, bytes / report.seconds);
-        return cpu.into_iter().chain([rate]).collect();
-    }
-    let per_cpu_second = cpu_s.map(|cpu_s| (PER_CPU_SECOND, Unit::Number, requests / cpu_s));
-    let mut figures: Vec<_> = per_cpu_second.into_iter().collect();
-    figures.push((PER_SECOND, Unit::Number, requests / report.seconds));
-    // wrk does not report the bytes of bodies.
-    if report.bytes > 0 {
-        figures.push((BYTES_PER_SECOND, Unit::Bytes, bytes / report.seconds));
-    }
-    let latencies = LATENCIES.into_iter().zip(report.latencies_ms);
-    figures.extend(latencies.map(|(what, ms)| (what, Unit::Ms, ms)));
-    figures.extend(cpu);
-    figures
 }

@@ -3,8 +3,8 @@
 
 use crate::page::comparison::Comparison;
 use crate::page::serve::{calls_per_request, median_of};
+use crate::race::serve::figures::{CPU, PER_CPU_SECOND, RATES, RESIDENT, SOFTIRQS};
 use crate::race::serve::loads::RATE;
-use crate::race::serve::{CPU, PER_CPU_SECOND, RATES, RESIDENT, SOFTIRQS};
 use crate::stats::spread;
 use crate::tools::{NGINX_COPY, NGINX_LIMIT, NGINX_SENDFILE, STATIC_WEB_SERVER};
 

@@ -123,8 +123,8 @@ struct Event<'a> {
 impl<'a> Event<'a> {
     fn parse(line: &'a str) -> Option<Self> {
         // A name may contain spaces and brackets.
-        let (before, event) = line.split_once(": irq:softirq_")?;
-        let (before, time) = before.rsplit_once(' ')?;
+        let (before, event) = line.split_once("irq:softirq_")?;
+        let (before, time) = before.trim_end().strip_suffix(':')?.rsplit_once(' ')?;
         let (before, cpu) = before.trim_end().rsplit_once(' ')?;
         let (comm, pid) = before.trim_end().rsplit_once(' ')?;
         Some(Self {

@@ -11,10 +11,11 @@ use crate::load::{self, Plan, Report, Request, Traffic, probe, request, verify};
 use crate::tools::Entrant;
 
 use super::super::Race;
+use super::figures::{REQUESTS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS};
 use super::loads::{How, Load, Target};
 use super::machine::Ticks;
 use super::server::{Server, free_port};
-use super::{Ground, REQUESTS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS, calls, config, perf, wrk};
+use super::{Ground, calls, config, perf, wrk};
 
 /// A run is repeated once if the hypervisor took a larger share of the time.
 const MOST_STOLEN: f64 = 0.01;
