@@ -26,16 +26,15 @@ use std::sync::atomic::Ordering;
 use super::{Race, Setup};
 use crate::Failure;
 use crate::corpus::served::{BIG, Sets};
-use crate::counts::ALL_CALLS;
 use crate::record::{Count, Fact, Reading, Role, Unit};
 use crate::scenario::{Cache, Work};
 use crate::stats::float;
 use crate::tools::{Entrant, NGINX_COPY, NGINX_SENDFILE, STATIC_WEB_SERVER};
 
-use figures::{OPEN_RATE, figures};
+use figures::{OPEN_RATE, Outcome, figures, in_words};
 use loads::{How, LOADS, Load, Target};
 use machine::Processors;
-use visit::{Outcome, Visit};
+use visit::Visit;
 
 /// The servers that requirements are about take part in all rounds, and the others in so many.
 const ROUNDS_OF_OTHERS: u32 = 3;
@@ -188,15 +187,7 @@ impl Race {
             self.record.counts.push(Count { scenario, tool, what: what.clone(), count });
         }
         let figures = figures(load, outcome);
-        let mut shown: Vec<String> =
-            figures.iter().take(6).map(|(what, _, value)| format!("{what} {value:.1}")).collect();
-        let per_request = |calls: &u64| float(*calls) / float(report.requests);
-        shown.extend(
-            calls
-                .get(ALL_CALLS)
-                .map(|calls| format!("calls per request {:.1}", per_request(calls))),
-        );
-        println!("      {:14} {}", load.id, shown.join(", "));
+        println!("      {:14} {}", load.id, in_words(&figures, outcome));
         for figure in figures {
             self.note_reading(load, entrant.name, round, figure);
         }

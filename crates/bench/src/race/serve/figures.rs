@@ -1,11 +1,13 @@
-//! The names of the figures of web servers in the record, and the figures of one load.
+//! The outcome of one load, and its figures with their names in the record.
 
+use std::collections::BTreeMap;
+
+use crate::counts::ALL_CALLS;
 use crate::load::Report;
 use crate::record::Unit;
 use crate::stats::float;
 
 use super::loads::{How, Load, Target};
-use super::visit::Outcome;
 
 /// The measurements of a load, as [`what`](crate::record::Reading::what).
 pub(crate) const PER_CPU_SECOND: &str = "requests per CPU second";
@@ -27,6 +29,18 @@ pub(crate) const REQUESTS: &str = "requests";
 /// System calls and requests without strace, as [`what`](crate::record::Count::what).
 pub(crate) const UNDISTURBED_CALLS: &str = "all calls without strace";
 pub(crate) const UNDISTURBED_REQUESTS: &str = "requests without strace";
+
+/// The measurements of one load.
+pub(super) struct Outcome {
+    pub(super) report: Report,
+    pub(super) head_bytes: usize,
+    /// The largest resident memory of the server during the load.
+    pub(super) peak_bytes: Option<u64>,
+    /// The processor time of softirqs of the network outside the server, in seconds.
+    pub(super) softirq_s: Option<f64>,
+    /// System calls by name, with their [`REQUESTS`].
+    pub(super) calls: BTreeMap<String, u64>,
+}
 
 /// A measurement with its unit and its value.
 type Figure = (&'static str, Unit, f64);
@@ -76,4 +90,17 @@ fn of_requests(report: &Report) -> Vec<Figure> {
     let latencies = LATENCIES.into_iter().zip(report.latencies_ms);
     figures.extend(latencies.map(|(what, ms)| (what, Unit::Ms, ms)));
     figures
+}
+
+/// Returns the most important figures, or the number of system calls, for the terminal.
+pub(super) fn in_words(figures: &[Figure], outcome: &Outcome) -> String {
+    let rounded =
+        |value: f64| if value < 100.0 { format!("{value:.3}") } else { format!("{value:.0}") };
+    if let Some(calls) = outcome.calls.get(ALL_CALLS) {
+        let per_request = float(*calls) / float(outcome.report.requests);
+        return format!("calls per request {}", rounded(per_request));
+    }
+    let words =
+        figures.iter().take(6).map(|(what, _, value)| format!("{what} {}", rounded(*value)));
+    words.collect::<Vec<_>>().join(", ")
 }

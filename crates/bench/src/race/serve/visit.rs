@@ -11,7 +11,7 @@ use crate::load::{self, Plan, Report, Request, Traffic, probe, request, verify};
 use crate::tools::Entrant;
 
 use super::super::Race;
-use super::figures::{REQUESTS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS};
+use super::figures::{Outcome, REQUESTS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS};
 use super::loads::{How, Load, Target};
 use super::machine::Ticks;
 use super::server::{Server, free_port};
@@ -30,18 +30,6 @@ const LEARNT: usize = 200;
 const VERIFIED_SHARE: usize = 100;
 /// The number of ranges that are compared with the file.
 const VERIFIED_RANGES: usize = 64;
-
-/// The measurements of one load.
-pub(super) struct Outcome {
-    pub(super) report: Report,
-    pub(super) head_bytes: usize,
-    /// The largest resident memory of the server during the load.
-    pub(super) peak_bytes: Option<u64>,
-    /// The processor time of softirqs of the network outside the server, in seconds.
-    pub(super) softirq_s: Option<f64>,
-    /// System calls by name, with their [`REQUESTS`].
-    pub(super) calls: BTreeMap<String, u64>,
-}
 
 /// A running server.
 pub(super) struct Visit {
