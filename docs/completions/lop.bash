@@ -1927,7 +1927,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__share)
-            opts="-q -v -h --listen --unix --token --public --token-file --allow-host --tls --limit-rate --limit-rate-after --limit-rate-total --qr --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-q -v -h --listen --unix --token --public --token-file --allow-host --tls --limit-rate --limit-rate-total --limit-rate-after --qr --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1964,11 +1964,11 @@ _lop() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --limit-rate-after)
+                --limit-rate-total)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
-                --limit-rate-total)
+                --limit-rate-after)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

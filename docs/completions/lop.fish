@@ -511,9 +511,9 @@ complete -c lop -n "__fish_lop_using_subcommand share" -l listen -d 'Listen on t
 complete -c lop -n "__fish_lop_using_subcommand share" -l unix -d 'Listen on the Unix socket PATH, for a proxy on this machine' -r -F
 complete -c lop -n "__fish_lop_using_subcommand share" -l token-file -d 'Keep the token in FILE, so that the address stays the same' -r -F
 complete -c lop -n "__fish_lop_using_subcommand share" -l allow-host -d 'Accept requests for this host name' -r
-complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate -d 'Limit each connection to RATE bytes per second: 500k, 20MiB' -r
+complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate -d 'Send at most RATE bytes per second on each connection: 500k, 20MiB' -r
+complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-total -d 'Send at most RATE bytes of files per second on all connections together: 500k, 20MiB' -r
 complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-after -d 'Send the first SIZE bytes of each response without the limit of --limit-rate' -r
-complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-total -d 'Limit all connections together to RATE bytes per second' -r
 complete -c lop -n "__fish_lop_using_subcommand share" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand share" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'

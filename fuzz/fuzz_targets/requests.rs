@@ -210,7 +210,7 @@ fn check_responses(seen: &[Seen], sent: &[u8]) {
         let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
         let length: usize = length.expect("a length").parse().expect("a number");
         let Some(request) = seen.get(number - 1) else {
-            let statuses = ["400", "405", "413", "414", "431", "505"];
+            let statuses = ["400", "405", "413", "414", "431", "501", "505"];
             assert!(number == seen.len() + 1 && statuses.contains(&&head[9..12]), "{head}");
             assert!(head.ends_with("\r\nconnection: close"), "{head}");
             // The response to a refused HEAD request has no body.

@@ -101,7 +101,8 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
 fn has_another_version(bytes: &[u8]) -> bool {
     let line = bytes.split(|&byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
     let mut words = line.split(|&byte| byte == b' ').skip(2);
-    words.next().is_some_and(|word| word.starts_with(b"HTTP/")) && words.next().is_none()
+    let version = words.next().and_then(|word| word.strip_prefix(b"HTTP/"));
+    version.and_then(<[u8]>::first).is_some_and(u8::is_ascii_digit) && words.next().is_none()
 }
 
 fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Request<'b>, u16> {
@@ -142,6 +143,7 @@ fn read<'b>(parsed: &httparse::Request<'_, 'b>, head: &'b [u8]) -> Result<Reques
     if !request.length.is_none_or(is_number) || request.length.and(request.encoding).is_some() {
         return Err(400);
     }
+    request.check_encoding()?;
     request.host = authority.or(request.host);
     if method == Method::Head {
         // RFC 9110, section 14.2: ranges are those of the body of a GET request.
@@ -230,6 +232,19 @@ impl<'b> Request<'b> {
             17 if is("transfer-encoding") => only(&mut self.encoding, value),
             19 if is("if-unmodified-since") => only(&mut conditions.if_unmodified_since, value),
             _ => Ok(()),
+        }
+    }
+
+    /// Fails with a status if the server could not read the body although it wanted to (RFC 9112,
+    /// sections 6.1 and 6.3).
+    fn check_encoding(&self) -> Result<(), u16> {
+        let Some(value) = self.encoding else { return Ok(()) };
+        let mut codings = value.rsplit(|&byte| byte == b',').map(<[u8]>::trim_ascii);
+        let is_chunked = codings.next().is_some_and(|last| last.eq_ignore_ascii_case(b"chunked"));
+        match (self.is_1_1 && is_chunked, codings.next()) {
+            (true, None) => Ok(()),
+            (true, Some(_)) => Err(501),
+            (false, _) => Err(400),
         }
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, IoSlice, Read, Write};
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
@@ -92,6 +93,13 @@ impl Stream {
             self.rate = rate;
         }
         Ok(())
+    }
+
+    /// Has the kernel drop the bytes in the send queue when the socket is closed. It would otherwise keep them
+    /// for minutes if the client takes none.
+    pub(super) fn forget_unsent(&self) {
+        // It fails if the client has gone.
+        let _gone = rustix::net::sockopt::set_socket_linger(&*self.socket, Some(Duration::ZERO));
     }
 
     /// Tells the client that no more bytes follow.

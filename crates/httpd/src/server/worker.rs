@@ -293,6 +293,9 @@ impl<H: Handler + 'static> Worker<H> {
         let mut late = Vec::new();
         for (number, connection) in self.connections.iter() {
             if connection.deadline <= ticks && !connection.has_progress(stall) {
+                if matches!(connection.state, State::Sending(_)) {
+                    connection.stream.forget_unsent();
+                }
                 late.push((number, !matches!(connection.state, State::Idle | State::Lingering)));
             }
         }

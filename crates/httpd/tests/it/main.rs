@@ -6,6 +6,7 @@ mod client;
 mod files;
 mod handshakes;
 mod hostile;
+mod malformed;
 mod requests;
 mod running;
 mod slow;

@@ -71,7 +71,7 @@ fn crawl(server: &Server, path: &str, name: &[u8], files: &mut BTreeMap<Vec<u8>,
             Some(encoded) => BASE64_STANDARD.decode(encoded).expect("base64"),
             None => entry["name"].as_str().expect("a name").as_bytes().to_vec(),
         };
-        let encoded: String = bytes.iter().map(|byte| format!("%{byte:02x}")).collect();
+        let encoded = bytes.iter().fold(String::new(), |text, byte| format!("{text}%{byte:02x}"));
         let (path, name) = (format!("{path}{encoded}"), [name, b"/", &bytes].concat());
         match entry["kind"].as_str() {
             _ if entry["is_link"] == true => {}
