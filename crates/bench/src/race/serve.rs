@@ -181,8 +181,7 @@ impl Race {
     }
 
     fn note_outcome(&mut self, load: &Load, entrant: &Entrant, round: u32, outcome: &Outcome) {
-        let Outcome { report, calls, .. } = outcome;
-        for (what, &count) in calls {
+        for (what, &count) in &outcome.calls {
             let (scenario, tool) = (load.id.to_owned(), entrant.name.to_owned());
             self.record.counts.push(Count { scenario, tool, what: what.clone(), count });
         }
