@@ -19,10 +19,8 @@ use crate::quantity::parse_size;
 #[command(after_help = "\
 Examples:
   lop share ~/photos            Show the folder to programs on this machine
-  lop share --listen 0.0.0.0:8421 --qr ~/photos
-                                Show it to a phone in the same network
-  lop share --public --limit-rate 1M --listen 0.0.0.0:80 /srv/mirror
-                                Offer downloads to everyone, at 1 MiB/s each")]
+  lop share --listen 0.0.0.0:8421 --qr ~/photos   Show it to a phone, too
+  lop share --public --limit-rate 1M /srv/mirror   Downloads at 1 MiB/s each")]
 pub(crate) struct ShareArgs {
     /// Folders to share; each of several has its name in the address
     #[arg(required = true, value_name = "DIR")]

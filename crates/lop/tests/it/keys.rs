@@ -30,8 +30,8 @@ const RARE: &[&str] = &[
     "seconds_left",
 ];
 
-/// Commands that do not print JSON, and a server, which does not end by itself.
-const WITHOUT: &[&str] = &["completions", "man", "serve"];
+/// Commands that do not print JSON, and servers, which do not end by themselves.
+const WITHOUT: &[&str] = &["completions", "man", "serve", "share"];
 
 /// The keys of all documents, and the commands that printed them.
 #[derive(Default)]

@@ -75,8 +75,7 @@ fn a_qr_code_for_this_machine_only_is_explained() {
     let lop = Lop::with(&TreeBuilder::new());
     let said =
         |listen: &str| said_until("press Ctrl-C", lop.command(), &["--qr", "--listen", listen]);
-    let note =
-        "the QR code works only on this machine; for other devices, use --listen 0.0.0.0:8420";
+    let note = "the QR code works only on this machine; for other devices, use --listen 0.0.0.0:";
     assert!(said("127.0.0.1:0").contains(note));
     assert!(!said("0.0.0.0:0").contains(note));
 }
