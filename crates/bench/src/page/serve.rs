@@ -3,17 +3,17 @@
 //! The other pages compare run times. Here, the figures are readings and counts of each server.
 
 use crate::counts::ALL_CALLS;
-use crate::race::serve::loads::{How, LOADS, Load, by_id};
-use crate::race::serve::{
+use crate::race::serve::figures::{
     BYTES_PER_SECOND, CPU, HEAD, LATENCIES, OPEN_RATE, PEAK, PER_CPU_SECOND, PER_SECOND, RATES,
-    REQUESTS, RESIDENT,
+    REQUESTS, RESIDENT, SOFTIRQS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS,
 };
+use crate::race::serve::loads::{How, LOADS, Load, by_id};
 use crate::record::{Role, Tool, Unit};
 use crate::stats::{Spread, float, median, spread};
 
 use super::bars::{self, Bar};
 use super::comparison::Comparison;
-use super::figures::{count, number};
+use super::figures::number;
 use super::job::Job;
 use super::readings::shown;
 use super::requirements;
@@ -23,12 +23,13 @@ use super::words::{inline, sentence, slug};
 const CHARTED: &str = "small-10";
 
 /// The measurements in the order of the columns, with the titles of the columns.
-const COLUMNS: [(&str, &str, Unit); 13] = [
+const COLUMNS: [(&str, &str, Unit); 14] = [
     (PER_CPU_SECOND, "requests per CPU second", Unit::Number),
     (RATES[0], "slowest client, per second", Unit::Bytes),
     (RATES[1], "median client", Unit::Bytes),
     (RATES[2], "fastest client", Unit::Bytes),
-    (CPU, "CPU time", Unit::Seconds),
+    (CPU, CPU, Unit::Seconds),
+    (SOFTIRQS, SOFTIRQS, Unit::Seconds),
     (PER_SECOND, "requests per second", Unit::Number),
     (BYTES_PER_SECOND, "per second", Unit::Bytes),
     (LATENCIES[0], LATENCIES[0], Unit::Ms),
@@ -204,12 +205,17 @@ fn write_calls(page: &mut String, comparison: &Comparison) {
         .filter_map(|tool| Some((tool, calls_per_request(&[comparison], id, &tool.name)?)))
         .collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
-    page.push_str("| server | calls per request | which | requests |\n|---|---:|---|---:|\n");
+    page.push_str(
+        "Each server answers the requests twice: with strace, which names the calls but slows the \
+         server down, and with perf, which only counts them.\n\n\
+         | server | calls per request | which | without strace |\n|---|---:|---|---:|\n",
+    );
     for (tool, calls) in rows {
         let requests = comparison.record.count(id, &tool.name, REQUESTS).unwrap_or(0);
         let of_tool = comparison.record.counts.iter().filter(|count| {
             (&*count.scenario, &*count.tool) == (&**id, &*tool.name)
-                && ![ALL_CALLS, REQUESTS].contains(&&*count.what)
+                && ![ALL_CALLS, REQUESTS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS]
+                    .contains(&&*count.what)
                 && count.count * 10 >= requests
         });
         let mut which: Vec<_> = of_tool.map(|count| (count.count, &*count.what)).collect();
@@ -218,8 +224,11 @@ fn write_calls(page: &mut String, comparison: &Comparison) {
             .into_iter()
             .map(|(calls, what)| format!("{what} {}", number(float(calls) / float(requests))))
             .collect();
+        let undisturbed = |what| comparison.record.count(id, &tool.name, what).map(float);
+        let undisturbed = undisturbed(UNDISTURBED_CALLS).zip(undisturbed(UNDISTURBED_REQUESTS));
+        let undisturbed = undisturbed.map_or("-".into(), |(calls, of)| number(calls / of));
         let (name, calls, which) = (name(tool), number(calls), inline(&which.join(", ")));
-        page.push_str(&format!("| {name} | {calls} | {which} | {} |\n", count(requests)));
+        page.push_str(&format!("| {name} | {calls} | {which} | {undisturbed} |\n"));
     }
     page.push('\n');
 }

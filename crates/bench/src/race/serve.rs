@@ -10,8 +10,10 @@
 
 mod calls;
 mod config;
+pub(crate) mod figures;
 pub(crate) mod loads;
 mod machine;
+mod perf;
 mod server;
 mod visit;
 mod wrk;
@@ -24,37 +26,20 @@ use std::sync::atomic::Ordering;
 use super::{Race, Setup};
 use crate::Failure;
 use crate::corpus::served::{BIG, Sets};
-use crate::counts::ALL_CALLS;
-use crate::load::Report;
 use crate::record::{Count, Fact, Reading, Role, Unit};
 use crate::scenario::{Cache, Work};
 use crate::stats::float;
 use crate::tools::{Entrant, NGINX_COPY, NGINX_SENDFILE, STATIC_WEB_SERVER};
 
+use figures::{OPEN_RATE, Outcome, figures, in_words};
 use loads::{How, LOADS, Load, Target};
 use machine::Processors;
-use visit::{Outcome, Visit};
-
-/// The measurements of a load, as [`Reading::what`].
-pub(crate) const PER_CPU_SECOND: &str = "requests per CPU second";
-pub(crate) const PER_SECOND: &str = "requests per second";
-pub(crate) const BYTES_PER_SECOND: &str = "bytes per second";
-pub(crate) const CPU: &str = "CPU time";
-pub(crate) const LATENCIES: [&str; 3] = ["50 % within", "90 % within", "99 % within"];
-pub(crate) const PEAK: &str = "memory at most";
-/// A shorter head is an advantage. It is that of a response with a whole file.
-pub(crate) const HEAD: &str = "bytes of a head";
-pub(crate) const RESIDENT: &str = "memory while connections wait";
-pub(crate) const RATES: [&str; 3] = ["slowest client", "median client", "fastest client"];
-/// The rate of the open loop. It is not about one server.
-pub(crate) const OPEN_RATE: &str = "requests per second that are due";
-/// The number of counted requests, as [`Count::what`].
-pub(crate) const REQUESTS: &str = "requests";
+use visit::Visit;
 
 /// The servers that requirements are about take part in all rounds, and the others in so many.
 const ROUNDS_OF_OTHERS: u32 = 3;
-/// Loads that measure memory or take long are part of so many rounds.
-const ROUNDS_OF_LONG_LOADS: u32 = 2;
+/// Loads that measure memory are part of so many rounds.
+const ROUNDS_OF_IDLE: u32 = 2;
 /// The length of windows for a tree that is smaller than the published one, as a fraction.
 const SHORT_WINDOWS: f64 = 0.1;
 
@@ -196,30 +181,12 @@ impl Race {
     }
 
     fn note_outcome(&mut self, load: &Load, entrant: &Entrant, round: u32, outcome: &Outcome) {
-        let Outcome { report, head_bytes, peak_bytes, calls } = outcome;
-        for (what, count) in calls {
-            self.record.counts.push(Count {
-                scenario: load.id.to_owned(),
-                tool: entrant.name.to_owned(),
-                what: what.clone(),
-                count: *count,
-            });
+        for (what, &count) in &outcome.calls {
+            let (scenario, tool) = (load.id.to_owned(), entrant.name.to_owned());
+            self.record.counts.push(Count { scenario, tool, what: what.clone(), count });
         }
-        let mut figures = if calls.is_empty() { figures(load, report) } else { Vec::new() };
-        if !figures.is_empty() {
-            figures.extend(peak_bytes.map(|bytes| (PEAK, Unit::Bytes, float(bytes))));
-        }
-        if !figures.is_empty() && load.target == Target::Small {
-            figures.push((HEAD, Unit::Number, float(*head_bytes as u64)));
-        }
-        let per_request =
-            calls.get(ALL_CALLS).map(|calls| float(*calls) / float(report.requests.max(1)));
-        let (what, shown) = match (per_request, figures.first()) {
-            (Some(calls), _) => ("calls per request", calls),
-            (None, Some((what, _, value))) => (*what, *value),
-            (None, None) => ("not measured", 0.0),
-        };
-        println!("      {:14} {shown:>13.1} {what}, {} requests", load.id, report.requests);
+        let figures = figures(load, outcome);
+        println!("      {:14} {}", load.id, in_words(&figures, outcome));
         for figure in figures {
             self.note_reading(load, entrant.name, round, figure);
         }
@@ -302,40 +269,9 @@ fn takes_part(entrant: &Entrant, load: &Load, round: u32) -> bool {
     let is_needed = entrant.work == Work::Throttle || needed.contains(&entrant.name);
     let rounds = match load.how {
         How::Calls => 1,
-        How::Throttled | How::Idle => ROUNDS_OF_LONG_LOADS,
+        How::Idle => ROUNDS_OF_IDLE,
         _ if is_needed => u32::MAX,
         _ => ROUNDS_OF_OTHERS,
     };
     load.work() == entrant.work && (load.for_all || is_needed) && round <= rounds
-}
-
-/// Returns the figures of a load, the most important one first.
-fn figures(load: &Load, report: &Report) -> Vec<(&'static str, Unit, f64)> {
-    let (requests, bytes) = (float(report.requests), float(report.bytes));
-    let cpu_s = report.cpu_s.filter(|cpu_s| *cpu_s > 0.0);
-    let cpu = cpu_s.map(|cpu_s| (CPU, Unit::Seconds, cpu_s));
-    if load.how == How::Idle {
-        let resident = report.resident_bytes.map(float);
-        return resident.map(|bytes| (RESIDENT, Unit::Bytes, bytes)).into_iter().collect();
-    }
-    if let [slowest, .., fastest] = report.rates[..] {
-        let median = report.rates[report.rates.len() / 2];
-        let rates = RATES.into_iter().zip([slowest, median, fastest]);
-        return rates.map(|(what, rate)| (what, Unit::Bytes, rate)).chain(cpu).collect();
-    }
-    if load.target == Target::Big {
-        let rate = (BYTES_PER_SECOND, Unit::Bytes, bytes / report.seconds);
-        return cpu.into_iter().chain([rate]).collect();
-    }
-    let per_cpu_second = cpu_s.map(|cpu_s| (PER_CPU_SECOND, Unit::Number, requests / cpu_s));
-    let mut figures: Vec<_> = per_cpu_second.into_iter().collect();
-    figures.push((PER_SECOND, Unit::Number, requests / report.seconds));
-    // wrk does not report the bytes of bodies.
-    if report.bytes > 0 {
-        figures.push((BYTES_PER_SECOND, Unit::Bytes, bytes / report.seconds));
-    }
-    let latencies = LATENCIES.into_iter().zip(report.latencies_ms);
-    figures.extend(latencies.map(|(what, ms)| (what, Unit::Ms, ms)));
-    figures.extend(cpu);
-    figures
 }

@@ -15,16 +15,16 @@ use crate::load::Meter;
 /// The time within which strace attaches to all threads.
 const ATTACH_LIMIT: Duration = Duration::from_secs(5);
 
-/// Counts the calls that a server makes while `load` runs. The count includes all threads.
+/// Returns the outcome of `load`, and the calls that all threads of a server make meanwhile.
 ///
 /// # Errors
 ///
 /// strace is missing or may not attach, or the load fails.
-pub(super) fn during(
+pub(super) fn during<T>(
     meter: &Meter,
     table: &Path,
-    load: impl FnOnce() -> Result<(), Failure>,
-) -> Result<BTreeMap<String, u64>, Failure> {
+    load: impl FnOnce() -> Result<T, Failure>,
+) -> Result<(T, BTreeMap<String, u64>), Failure> {
     let mut command = Command::new("strace");
     command.args(["-f", "-q", "-c", "-U", "calls,name", "-o"]).arg(table);
     let pids = meter.pids();
@@ -41,9 +41,9 @@ pub(super) fn during(
     let outcome = load();
     let _ended_already = kill_process(Pid::from_child(&strace), Signal::INT);
     strace.wait().map_err(|e| Failure::new(format!("strace: {e}")))?;
-    outcome?;
+    let outcome = outcome?;
     let text = fs::read_to_string(table).map_err(|e| Failure::at(table, e))?;
-    Ok(parse_calls(&text))
+    Ok((outcome, parse_calls(&text)))
 }
 
 /// Returns true if all threads of a process have a tracer.

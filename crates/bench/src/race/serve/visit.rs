@@ -11,10 +11,11 @@ use crate::load::{self, Plan, Report, Request, Traffic, probe, request, verify};
 use crate::tools::Entrant;
 
 use super::super::Race;
+use super::figures::{Outcome, REQUESTS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS};
 use super::loads::{How, Load, Target};
 use super::machine::Ticks;
 use super::server::{Server, free_port};
-use super::{Ground, REQUESTS, calls, config, wrk};
+use super::{Ground, calls, config, perf, wrk};
 
 /// A run is repeated once if the hypervisor took a larger share of the time.
 const MOST_STOLEN: f64 = 0.01;
@@ -29,16 +30,6 @@ const LEARNT: usize = 200;
 const VERIFIED_SHARE: usize = 100;
 /// The number of ranges that are compared with the file.
 const VERIFIED_RANGES: usize = 64;
-
-/// The measurements of one load.
-pub(super) struct Outcome {
-    pub(super) report: Report,
-    pub(super) head_bytes: usize,
-    /// The largest resident memory of the server during the load.
-    pub(super) peak_bytes: Option<u64>,
-    /// System calls by name, and [`REQUESTS`].
-    pub(super) calls: BTreeMap<String, u64>,
-}
 
 /// A running server.
 pub(super) struct Visit {
@@ -104,14 +95,22 @@ impl Visit {
         let plan = self.plan(ground, load)?;
         let file = self.store.join("load.json");
         let cpu = ground.processors.clients;
-        let mut calls = BTreeMap::new();
+        let (mut calls, mut softirq_s) = (BTreeMap::new(), None);
         let run = || load::apart(&plan, &file, cpu, &self.interrupted).and_then(without_errors);
         let report = match load.how {
             How::Calls => {
-                let mut report = Report::default();
-                let table = self.store.join("strace.out");
-                calls = calls::during(&meter, &table, || run().map(|done| report = done))?;
-                calls.insert(REQUESTS.to_owned(), report.requests);
+                let (report, by_name) = calls::during(&meter, &self.store.join("strace.out"), run)?;
+                calls = by_name;
+                calls.insert(REQUESTS.into(), report.requests);
+                let (again, count) = perf::calls(&meter, &self.store.join("perf.out"), run)?;
+                calls.extend(count.map(|count| (UNDISTURBED_CALLS.into(), count)));
+                calls.insert(UNDISTURBED_REQUESTS.into(), again.requests);
+                report
+            }
+            How::Throttled => {
+                let file = self.store.join("perf.data");
+                let (report, share) = perf::softirqs(&meter, plan.warm_up, &file, run)?;
+                softirq_s = share.map(|share| share * report.seconds);
                 report
             }
             How::Wrk => {
@@ -124,7 +123,7 @@ impl Visit {
             return Err(Failure::new("no response was complete in time"));
         }
         let (head_bytes, peak_bytes) = (self.server.head_bytes, meter.peak_bytes());
-        Ok(Outcome { report, head_bytes, peak_bytes, calls })
+        Ok(Outcome { report, head_bytes, peak_bytes, softirq_s, calls })
     }
 
     fn plan(&self, ground: &Ground, load: &Load) -> Result<Plan, Failure> {
