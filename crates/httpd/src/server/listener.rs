@@ -21,7 +21,7 @@ pub enum Listener {
 }
 
 /// A listening Unix socket with its name in the file system. The name is removed on drop, unless it
-/// belongs to another file by then.
+/// belongs to another file by then. The umask decides which users may connect.
 #[derive(Debug)]
 pub struct UnixSocket {
     listener: UnixListener,
@@ -63,6 +63,8 @@ impl Listener {
 
     /// Sets the options that accepted sockets inherit.
     pub(super) fn prepare(&self, rates: &Rates) -> io::Result<()> {
+        // `std` has a queue of 128 connections, which a burst of clients fills.
+        let queue = i32::from(u16::MAX);
         match self {
             Listener::Tcp(listener) => {
                 listener.set_nonblocking(true)?;
@@ -74,11 +76,11 @@ impl Listener {
                         fsops::socket::set_max_pacing_rate(listener.as_fd(), rate.get())?;
                     }
                 }
-                // `std` has a queue of 128 connections, which a burst of clients fills.
-                Ok(rustix::net::listen(listener, i32::from(u16::MAX))?)
+                Ok(rustix::net::listen(listener, queue)?)
             }
             Listener::Unix(socket) if rates.connection.is_none() => {
-                socket.listener.set_nonblocking(true)
+                socket.listener.set_nonblocking(true)?;
+                Ok(rustix::net::listen(&socket.listener, queue)?)
             }
             Listener::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }

@@ -87,7 +87,7 @@ fn later(
 pub(crate) const TEXT: &[u8] = b"[text]";
 
 /// The name of the Unix socket in the directory.
-const SOCKET: &str = "socket";
+pub(crate) const SOCKET: &str = "socket";
 
 /// The name of the file with the certificate in the directory.
 pub(crate) const CERTIFICATE: &str = "certificate";

@@ -6,7 +6,7 @@ use httpd::server::{Address, Listener, Rates, Settings};
 use runtime::Throttle;
 
 use crate::files::pattern;
-use crate::running::{Files, Running, TEXT, Transport};
+use crate::running::{Files, Running, SOCKET, TEXT, Transport};
 
 fn start(transport: Transport) -> Running {
     Running::over(transport, Rates::default(), 1000)
@@ -100,6 +100,16 @@ fn rates_change_no_byte_of_a_transport() {
         assert!(client.get("/file/f").body == bytes, "{transport:?}");
         assert!(client.get("/parts/f").body == [TEXT, &bytes, TEXT].concat(), "{transport:?}");
     }
+}
+
+#[test]
+fn a_server_removes_its_unix_socket() {
+    let mut server = start(Transport::Unix);
+    let socket = server.path().join(SOCKET);
+    assert_eq!(server.connect().get("/echo/").status, 200);
+    assert!(socket.exists());
+    server.stop();
+    assert!(!socket.exists());
 }
 
 #[test]
