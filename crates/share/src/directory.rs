@@ -68,7 +68,8 @@ impl Shared {
         found: &Found,
         view: View,
     ) -> io::Result<Response> {
-        let list = List::read(&root.dir, below, &found.open_dir()?, self.roots.own())?;
+        let list =
+            List::read(&root.dir, below, &found.open_dir()?, self.roots.own(), &self.listings)?;
         let place = listing::Place {
             label: &root.label,
             path: below,
@@ -101,9 +102,7 @@ impl Shared {
             Ok(archive) => Ok(send(request, name, archive)),
             Err(Unplanned::Failed(error)) => Err(error),
             Err(Unplanned::Busy) => {
-                let head = Head::new(503).field("retry-after", 10);
-                let advice = "Many archives are being sent. Try again in a while.";
-                Ok(notices::error_in(head, request, 503, "The server is busy", advice))
+                Ok(busy(request, "Many archives are being sent. Try again in a while."))
             }
         }
     }
@@ -142,13 +141,25 @@ pub(crate) fn redirect(path: &Path, request: &Request<'_>) -> Response {
     common(Head::new(301).field("location", to)).with_bytes(*b"")
 }
 
+/// Returns the response to a request for which there is no memory now.
+fn busy(request: &Request<'_>, advice: &str) -> Response {
+    let head = Head::new(503).field("retry-after", 10);
+    notices::error_in(head, request, 503, "The server is busy", advice)
+}
+
 /// Returns the response to a request that failed with an error of the system.
 fn failed(request: &Request<'_>, error: &io::Error) -> Response {
     let title = "This folder cannot be read";
     let status = match error.kind() {
         io::ErrorKind::PermissionDenied => 403,
         io::ErrorKind::NotFound => 404,
-        io::ErrorKind::FileTooLarge => 413,
+        io::ErrorKind::FileTooLarge => {
+            let advice = "It has more than 2,000,000 entries.";
+            return notices::error(request, 413, "This folder is too large", advice);
+        }
+        io::ErrorKind::ResourceBusy => {
+            return busy(request, "Many large folders are being listed. Try again in a while.");
+        }
         _ => 500,
     };
     notices::error(request, status, title, &format!("The reason: {}.", fsops::io_text(error)))

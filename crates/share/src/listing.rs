@@ -6,6 +6,7 @@
 //!
 //! All addresses in a page are relative, and their bytes are those of the names.
 
+mod budget;
 mod json;
 mod page;
 mod read;
@@ -16,13 +17,17 @@ mod view;
 use fsops::{Kind, Time};
 use httpd::percent;
 
+use budget::Reservation;
+
+pub(crate) use budget::Budget;
 pub(crate) use view::{Sort, View, Wanted};
 
 /// The entries of a directory.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct List {
     rows: Vec<Row>,
     totals: Totals,
+    reservation: Reservation,
 }
 
 /// An entry of a directory.

@@ -18,6 +18,7 @@ use crate::cache::Bounds;
 use crate::error::Error;
 use crate::facts::Facts;
 use crate::handler::FileHandler;
+use crate::listing::Budget;
 use crate::roots::Roots;
 use crate::shared::{Shared, Warn};
 use crate::statistics::StatisticsReader;
@@ -121,6 +122,7 @@ impl Share {
             access,
             facts: Facts::new(options.catalog, paths),
             plans: Plans::default(),
+            listings: Budget::default(),
             warn: options.warn,
             statistics: options.has_statistics_page.then(|| statistics.clone()),
             roots,

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::access::Access;
 use crate::archive::Plans;
 use crate::facts::Facts;
+use crate::listing::Budget;
 use crate::roots::Roots;
 use crate::statistics::StatisticsReader;
 
@@ -17,6 +18,7 @@ pub(crate) struct Shared {
     pub(crate) access: Access,
     pub(crate) facts: Facts,
     pub(crate) plans: Plans,
+    pub(crate) listings: Budget,
     pub(crate) warn: Warn,
     /// The source of the page with statistics, if there is one.
     pub(crate) statistics: Option<StatisticsReader>,

@@ -18,6 +18,7 @@ use crate::access::Access;
 use crate::archive::Plans;
 use crate::cache::{Bounds, FRESH};
 use crate::facts::Facts;
+use crate::listing::Budget;
 use crate::roots::Roots;
 use crate::shared::Shared;
 
@@ -65,6 +66,7 @@ impl Bench {
             access: Access::new(None, None, 0, false),
             facts: Facts::new(known.catalog, paths),
             plans: Plans::default(),
+            listings: Budget::default(),
             warn: Box::new(move |text| warn.lock().push(text.to_owned())),
             statistics: None,
             roots,

@@ -1,18 +1,32 @@
 //! The listing as JSON, with the keys and escapes of lop's other documents.
 
 use std::borrow::Cow;
+use std::io;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use fsops::Kind;
-use httpd::server::{Head, Response};
+use httpd::server::{Body, Head, Part, Parts, Response};
 use serde::Serialize;
 
+use super::budget::Reservation;
 use super::{FolderSizes, List, Row, View};
 use crate::frame::common;
 
 /// The version of the format, as in all documents of lop.
 const FORMAT_VERSION: u32 = 1;
+
+/// A large document. Its memory counts until it has been sent.
+struct Document {
+    unsent: Option<Vec<u8>>,
+    _reservation: Reservation,
+}
+
+impl Parts for Document {
+    fn next(&mut self) -> io::Result<Option<Part>> {
+        Ok(self.unsent.take().map(|document| Part::Bytes(document.into())))
+    }
+}
 
 #[derive(Serialize)]
 struct Entry<'a> {
@@ -44,9 +58,15 @@ struct Summary {
 
 impl List {
     /// Returns the whole listing as JSON, in the order of `view`.
-    pub(crate) fn json(&self, view: View, sizes: FolderSizes<'_>) -> Response {
+    pub(crate) fn json(self, view: View, sizes: FolderSizes<'_>) -> Response {
         let head = common(Head::new(200).field("content-type", "application/json"));
-        head.with_bytes(self.document(view, sizes))
+        let document = self.document(view, sizes);
+        if !self.reservation.is_large() {
+            return head.with_bytes(document);
+        }
+        let head = head.with_length(document.len() as u64);
+        let body = Document { unsent: Some(document), _reservation: self.reservation };
+        Response { head, body: Body::Parts(Box::new(body)) }
     }
 
     fn document(&self, view: View, sizes: FolderSizes<'_>) -> Vec<u8> {

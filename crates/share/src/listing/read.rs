@@ -6,7 +6,7 @@ use std::io;
 use fsops::{Dir, DirBuffer, Kind, Stat};
 use walk::OwnFiles;
 
-use super::{List, Row};
+use super::{Budget, List, Row, Totals};
 
 impl List {
     /// Examines the entries of `dir`, which is the directory `path` below the shared directory `root`. `dir` MUST be
@@ -14,17 +14,27 @@ impl List {
     ///
     /// # Errors
     ///
-    /// Fails if the names cannot be listed. An entry that cannot be examined becomes a row with the reason.
-    pub(crate) fn read(root: &Dir, path: &[u8], dir: &Dir, own: &OwnFiles) -> io::Result<List> {
-        let mut names = Vec::new();
+    /// Fails if the names cannot be listed, or if there are too many for the budget. An entry that cannot be examined
+    /// becomes a row with the reason.
+    pub(crate) fn read(
+        root: &Dir,
+        path: &[u8],
+        dir: &Dir,
+        own: &OwnFiles,
+        budget: &Budget,
+    ) -> io::Result<List> {
+        let (mut names, mut reservation, mut grown) = (Vec::new(), budget.reserve(), Ok(()));
         let key = dir.stat()?.key();
         dir.seek(0)?;
         dir.for_each(&mut DirBuffer::default(), |item| {
-            if !own.has(key, item.name.to_bytes()) {
+            if grown.is_ok() && !own.has(key, item.name.to_bytes()) {
+                grown = reservation.grow();
                 names.push(item.name.to_owned());
             }
         })?;
-        let mut list = List { rows: Vec::with_capacity(names.len()), ..List::default() };
+        grown?;
+        let rows = Vec::with_capacity(names.len());
+        let mut list = List { rows, totals: Totals::default(), reservation };
         for name in names {
             if let Some(row) = examine(root, path, dir, &name) {
                 list.add(row);
@@ -35,7 +45,8 @@ impl List {
 
     /// Returns a list of directories with their names and modification times.
     pub(crate) fn of_dirs<'n>(dirs: impl Iterator<Item = (&'n [u8], Stat)>) -> List {
-        let mut list = List::default();
+        let (rows, reservation) = (Vec::new(), Budget::default().reserve());
+        let mut list = List { rows, totals: Totals::default(), reservation };
         for (name, stat) in dirs {
             list.add(row(name, &stat));
         }

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use fsops::{Dir, Kind};
-use httpd::server::{Body, Response};
+use httpd::server::{Body, Part, Response};
 use testkit::{TempTree, TreeBuilder};
 use walk::OwnFiles;
 
 use super::page::PAGE_ROWS;
-use super::{FolderSize, List, Place, Row, Totals, View, Wanted, href};
+use super::{Budget, FolderSize, List, Place, Row, Totals, View, Wanted, href};
 
 const PLACE: Place<'_> = Place { label: b"tree", path: b"", has_top: false, has_archive: true };
 
@@ -21,7 +21,8 @@ fn open(root: &Path) -> Dir {
 }
 
 fn list_of(root: &Path) -> List {
-    List::read(&open(root), b"", &open(root), &OwnFiles::default()).expect("listed")
+    List::read(&open(root), b"", &open(root), &OwnFiles::default(), &Budget::default())
+        .expect("listed")
 }
 
 fn view(query: &str) -> View {
@@ -173,7 +174,8 @@ fn links_are_shown_as_what_they_lead_to_below_the_root() {
         .make_temp();
     let root = open(&tree.path().join("top"));
     let dir = open(&tree.path().join("top/below"));
-    let list = List::read(&root, b"below", &dir, &OwnFiles::default()).expect("listed");
+    let list = List::read(&root, b"below", &dir, &OwnFiles::default(), &Budget::default())
+        .expect("listed");
     let file = row(&list, "to file");
     assert_eq!((file.kind, file.size, file.is_link, file.can_open()), (Kind::File, 5, true, true));
     assert!(row(&list, "to dir").kind == Kind::Dir && row(&list, "to dir").can_open());
@@ -263,6 +265,21 @@ fn json_has_the_bytes_of_every_name() {
 {"name":"�","name_base64":"/w==","kind":"file","size":0,"mtime_ns":0}
 ],"summary":{"dirs":1,"files":2,"bytes":5}}
 "###);
+}
+
+#[test]
+fn a_large_document_is_sent_whole() {
+    let names = (0..12_000).fold(TreeBuilder::new(), |tree, n| tree.file(&format!("{n}"), ""));
+    let list = list_of(names.make_temp().path());
+    let Response { head, body: Body::Parts(mut parts) } = list.json(view("json"), &no_size) else {
+        panic!("its memory counts while it is sent");
+    };
+    let Some(Part::Bytes(document)) = parts.next().expect("made") else { panic!("a document") };
+    assert!(parts.next().expect("made").is_none());
+    let head = String::from_utf8(head.to_vec()).expect("ASCII");
+    assert!(head.contains(&format!("content-length: {}\r\n", document.len())), "{head}");
+    let document: serde_json::Value = serde_json::from_slice(&document).expect("JSON");
+    assert_eq!(document["entries"].as_array().expect("entries").len(), 12_000);
 }
 
 #[test]
