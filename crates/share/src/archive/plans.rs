@@ -1,10 +1,10 @@
 //! The archives that are being sent, and limits for them.
 
 use std::io;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::time::{Duration, Instant};
 
-use runtime::Mutex;
+use runtime::{Condvar, Mutex};
 
 use super::{Archive, MAX_ENTRIES};
 
@@ -15,16 +15,26 @@ const REUSED: Duration = Duration::from_secs(5);
 /// Maximum number of directories that are examined at the same time.
 const MAX_PLANNING: usize = 4;
 
+/// Maximum number of requests that wait for the plan of another request. Each of them holds a thread.
+const MAX_WAITING: usize = 32;
+
 /// Maximum number of entries of all archives that are being sent, which bounds their memory to about 400 MiB.
 const MAX_LIVE: usize = 2 * MAX_ENTRIES;
 
 /// The archives of a server.
 #[derive(Debug, Default)]
-pub(crate) struct Plans(Mutex<State>);
+pub(crate) struct Plans {
+    state: Mutex<State>,
+    /// Notified when a plan ends.
+    ended: Condvar,
+}
 
 #[derive(Debug, Default)]
 struct State {
-    planning: usize,
+    /// The paths of the directories that are being examined.
+    planning: Vec<Box<[u8]>>,
+    /// The number of requests that wait for such a directory.
+    waiting: usize,
     /// Archives that further requests get, each with the path of its directory.
     recent: Vec<(Instant, Box<[u8]>, Arc<Archive>)>,
     /// All archives, as long as they are being sent.
@@ -41,27 +51,36 @@ pub(crate) enum Unplanned {
 }
 
 impl Plans {
-    /// Returns the archive of the directory at a path, from `plan` unless there is a recent one.
+    /// Returns the archive of the directory at a path, from `plan` unless there is a recent one. Waits if another request
+    /// is making the same plan.
     pub(crate) fn get(
         &self,
         path: &[u8],
         plan: impl FnOnce() -> io::Result<Archive>,
     ) -> Result<Arc<Archive>, Unplanned> {
-        let mut state = self.0.lock();
-        state.tidy(Instant::now());
-        if let Some((_, _, archive)) = state.recent.iter().find(|(_, of, _)| **of == *path) {
-            return Ok(Arc::clone(archive));
+        let mut state = self.state.lock();
+        loop {
+            state.tidy(Instant::now());
+            if let Some((_, _, archive)) = state.recent.iter().find(|(_, of, _)| **of == *path) {
+                return Ok(Arc::clone(archive));
+            }
+            let is_planned = state.planning.iter().any(|planned| **planned == *path);
+            if !is_planned || state.waiting >= MAX_WAITING {
+                break;
+            }
+            state.waiting += 1;
+            state = self.ended.wait(state);
+            state.waiting -= 1;
         }
-        if state.planning >= MAX_PLANNING || state.live_entries() >= MAX_LIVE {
+        if state.planning.len() >= MAX_PLANNING || state.live_entries() >= MAX_LIVE {
             return Err(Unplanned::Busy);
         }
-        state.planning += 1;
+        state.planning.push(path.into());
         drop(state);
-        let ended = runtime::on_panic(|| self.0.lock().planning -= 1);
+        let ended = runtime::on_panic(|| drop(self.end(path)));
         let planned = plan().map(Arc::new);
         drop(ended);
-        let mut state = self.0.lock();
-        state.planning -= 1;
+        let mut state = self.end(path);
         let archive = planned.map_err(Unplanned::Failed)?;
         state.live.push(Arc::downgrade(&archive));
         state.recent.push((Instant::now(), path.into(), Arc::clone(&archive)));
@@ -70,7 +89,17 @@ impl Plans {
 
     /// Forgets archives that no request has asked for recently.
     pub(crate) fn tidy(&self, now: Instant) {
-        self.0.lock().tidy(now);
+        self.state.lock().tidy(now);
+    }
+
+    /// Ends the plan of a path. Requests that wait for it go on when the returned guard is dropped.
+    fn end(&self, path: &[u8]) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock();
+        if let Some(at) = state.planning.iter().position(|planned| **planned == *path) {
+            state.planning.swap_remove(at);
+        }
+        self.ended.notify_all();
+        state
     }
 }
 
@@ -88,6 +117,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::mpsc::channel;
     use std::time::Instant;
 
     use fsops::Dir;
@@ -108,6 +138,30 @@ mod tests {
         plans.tidy(Instant::now() + REUSED);
         assert!(!Arc::ptr_eq(&first, &plans.get(b"t", plan).expect("planned again")));
         assert!(!Arc::ptr_eq(&first, &plans.get(b"u", plan).expect("another")));
+    }
+
+    #[test]
+    fn requests_wait_for_the_plan_of_another_one() {
+        let tree = &TreeBuilder::new().file("a", "1").make_temp();
+        let (plans, (begun, other)) = (&Plans::default(), channel());
+        std::thread::scope(|scope| {
+            let plan = move || {
+                begun.send(()).expect("the test waits");
+                while plans.state.lock().waiting < 3 {
+                    std::thread::yield_now();
+                }
+                Archive::plan(Dir::open(tree.path())?, b"t", &OwnFiles::default())
+            };
+            let first = move || plans.get(b"t", plan).expect("planned");
+            let first = scope.spawn(first);
+            other.recv().expect("it begins");
+            let get = || plans.get(b"t", || panic!("planned twice")).expect("the same");
+            let others: Vec<_> = (0..3).map(|_| scope.spawn(get)).collect();
+            let first = first.join().expect("no panic");
+            for other in others {
+                assert!(Arc::ptr_eq(&first, &other.join().expect("no panic")));
+            }
+        });
     }
 
     #[test]
