@@ -56,35 +56,35 @@ when the answer is complete. Each filter is sent once to each server, because th
 of the server is its resident memory: the most in each round (`VmHWM`), and that of another server which nobody has used
 for five minutes. `lop space` reads the same catalog. du, ncdu and gdu walk the tree, so they are shown but not ranked.
 
-**Serving** files is measured in requests for each second of processor time, because a server is rarely the only program
-of its machine. Each server runs alone on one processor, in a control group of its own that counts the run time of all
-its processes and threads in nanoseconds (`cpuacct.usage`). The clients run on another processor. Servers take turns in
-the order A B C C B A. Servers outside the requirements are measured in three rounds. With one client, a server sleeps
-and wakes up for every request, and with ten it rarely sleeps, so the two are different measurements and are never
-averaged. If the hypervisor took more than 1 % of the time, a run is repeated once.
+**Serving** files is measured in requests per second of processor time, because a server is rarely the only program of
+its machine. Each server runs alone on one processor, in its own control group, whose `cpuacct.usage` counts the
+processor time of all its processes and threads in nanoseconds. The clients run on another processor. Servers take turns
+in the order A B C C B A. Servers that the requirements do not name run for three rounds. With one client, a server
+sleeps and wakes up for every request, and with ten it rarely sleeps, so the two are different measurements and are never
+averaged. A run is repeated once if the hypervisor took more than 1 % of the time (steal time).
 
-All connections are on the loopback device. There the kernel does the work for a packet in the context of its sender: the
+All connections are on the loopback device. There, the kernel processes a packet in the context of its sender: the
 server pays for delivering its responses, the client for its requests. This is the same for all servers. The work of
-softirqs (timers and the network) belongs to the task that they interrupt, which is the server itself as long as it is
-busy. If a server leaves the rate of a connection to the kernel (`SO_MAX_PACING_RATE`), most of the work happens while it
-sleeps. For throttled clients, perf therefore measures the softirqs outside the server, and their time is added.
+softirqs (timers and the network) is charged to the task that they interrupt, which is the server itself as long as it
+is busy. If a server leaves the rate of a connection to the kernel (`SO_MAX_PACING_RATE`), most of the work happens while
+it sleeps. For throttled clients, perf therefore measures the softirqs outside the server, and their time is added.
 
-Our [load generator](../../crates/bench/src/load/mod.rs) sends requests that were prepared before, over connections that
-stay open, and checks status and length of every response. wrk is the independent referee: it does the same with a table
-of requests in Lua. Both are closed loops, in which a client waits for its response. A stall then delays only a few
-requests, and hides from the latencies. Therefore one load sends requests at a fixed rate, half of what the tuned nginx
-reaches with ten clients, and counts each latency from the time at which the request was due. Before the first round,
-all bodies of the 1,000 files and the 64 files, one in a hundred of the many files, and 64 ranges are compared with the
-files.
+Our [load generator](../../crates/bench/src/load/mod.rs) sends prepared requests over keep-alive connections, and checks
+the status and length of every response. wrk verifies the results independently: it sends the same requests from a table
+in Lua. Both are closed loops, in which a client waits for its response. A stall then delays only a few requests and
+barely shows in the latencies (coordinated omission). One load therefore sends requests at a fixed rate, half of what the
+tuned nginx reaches with ten clients, and measures each latency from the time at which the request was due. Before the
+first round, all bodies of the 1,000 files and the 64 files, one in a hundred of the many files, and 64 ranges are
+compared with the files.
 
 nginx runs with the settings of Debian, which include a log and a worker for each processor, and tuned: one worker, no
-log, `open_file_cache` that is checked each second, connections that are never closed, with and without `sendfile`. The
-better of the tuned ones is the measure. Where a process may have few descriptors, its cache is smaller. No server
-compresses. Ranges begin at any byte. On the loopback device, nginx with `sendfile` then sends the last bytes of a range
-40 ms later, also to wrk: it joins them with later ones until the client acknowledges the rest. The **memory** of a
-server is the sum over its processes. System calls come from `strace -c -f` during 10,000 requests, which are not timed.
-strace slows a server down, so that one that looks for requests before it sleeps looks less often. perf therefore counts
-them again.
+log, `open_file_cache_valid 1s`, no limit of requests per connection, with and without `sendfile`. lop is compared with
+the faster of the two tuned configurations. If the limit of descriptors is low, `open_file_cache` is smaller. No server
+compresses. Ranges begin at any byte. On the loopback device, nginx with `sendfile` sends the last bytes of a range 40 ms
+late, also to wrk, because the last partial segment waits until the client acknowledges the earlier ones. The **memory**
+of a server is the sum over its processes. System calls come from `strace -c -f` during 10,000 requests, which are not
+timed. strace slows a server down, so a server that polls before it sleeps polls less often. perf therefore counts the
+system calls again.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
 with the groups that the tree was built to contain. Each copy is read back and compared with its source, including

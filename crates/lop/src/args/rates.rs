@@ -12,12 +12,12 @@ use crate::quantity::parse_rate;
 pub(crate) struct RateArgs {
     /// Send at most RATE bytes per second on each connection: 500k, 20MiB
     ///
-    /// The limit applies to files and pages. The kernel enforces it, and can exceed it at the beginning of a
+    /// The limit applies to files and pages. The kernel enforces it, but does not delay the first packets of a
     /// connection.
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) limit_rate: Option<NonZeroU64>,
 
-    /// Send at most RATE bytes of files per second on all connections together: 500k, 20MiB
+    /// Send at most RATE bytes per second on all connections together: 500k, 20MiB
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) limit_rate_total: Option<NonZeroU64>,
 }

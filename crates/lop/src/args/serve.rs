@@ -36,10 +36,10 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "NAME", value_parser = host_name)]
     pub(crate) allow_host: Vec<String>,
 
-    /// Encrypt connections with a certificate that lop makes
+    /// Encrypt connections with a self-signed certificate
     ///
-    /// The certificate is kept beside the catalog. Browsers warn about it once; compare the fingerprint that lop
-    /// prints.
+    /// The certificate is kept beside the catalog. Browsers warn about the certificate once; compare its fingerprint
+    /// with the one that lop prints.
     #[arg(long)]
     pub(crate) tls: bool,
 
