@@ -54,7 +54,7 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "mirror" -d 'Make one direct
 complete -c lop -n "__fish_lop_needs_command" -f -a "purge" -d 'Remove directory trees for good, fast'
 complete -c lop -n "__fish_lop_needs_command" -f -a "sweep" -d 'Find junk by rules, and move it to quarantine or remove it'
 complete -c lop -n "__fish_lop_needs_command" -f -a "serve" -d 'Review duplicates in a browser, and act on them'
-complete -c lop -n "__fish_lop_needs_command" -f -a "share" -d 'Share folders over HTTP, for browsers and download programs'
+complete -c lop -n "__fish_lop_needs_command" -f -a "share" -d 'Share folders over HTTP, with browsers and download tools'
 complete -c lop -n "__fish_lop_needs_command" -f -a "status" -d 'Show what the catalog contains: paths, disks, runs'
 complete -c lop -n "__fish_lop_needs_command" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
 complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget files that no longer exist'
@@ -490,7 +490,7 @@ complete -c lop -n "__fish_lop_using_subcommand serve" -l listen -d 'Listen on t
 complete -c lop -n "__fish_lop_using_subcommand serve" -l allow-host -d 'Accept requests for this host name, for example behind a proxy' -r
 complete -c lop -n "__fish_lop_using_subcommand serve" -l token-file -d 'Keep the token in FILE, so that the address stays the same' -r -F
 complete -c lop -n "__fish_lop_using_subcommand serve" -l limit-rate -d 'Send at most RATE bytes per second on each connection: 500k, 20MiB' -r
-complete -c lop -n "__fish_lop_using_subcommand serve" -l limit-rate-total -d 'Send at most RATE bytes of files per second on all connections together: 500k, 20MiB' -r
+complete -c lop -n "__fish_lop_using_subcommand serve" -l limit-rate-total -d 'Send at most RATE bytes per second on all connections together: 500k, 20MiB' -r
 complete -c lop -n "__fish_lop_using_subcommand serve" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand serve" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -500,7 +500,7 @@ complete -c lop -n "__fish_lop_using_subcommand serve" -l color -d 'When to use 
 always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand serve" -l allow-actions -d 'Allow runs that change files to be started from the browser'
-complete -c lop -n "__fish_lop_using_subcommand serve" -l tls -d 'Encrypt connections with a certificate that lop makes'
+complete -c lop -n "__fish_lop_using_subcommand serve" -l tls -d 'Encrypt connections with a self-signed certificate'
 complete -c lop -n "__fish_lop_using_subcommand serve" -l open -d 'Open the page in a browser on this machine'
 complete -c lop -n "__fish_lop_using_subcommand serve" -l qr -d 'Print the address as a QR code'
 complete -c lop -n "__fish_lop_using_subcommand serve" -s q -l quiet -d 'Suppress the summary and the progress line'
@@ -512,8 +512,8 @@ complete -c lop -n "__fish_lop_using_subcommand share" -l unix -d 'Listen on the
 complete -c lop -n "__fish_lop_using_subcommand share" -l token-file -d 'Keep the token in FILE, so that the address stays the same' -r -F
 complete -c lop -n "__fish_lop_using_subcommand share" -l allow-host -d 'Accept requests for this host name' -r
 complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate -d 'Send at most RATE bytes per second on each connection: 500k, 20MiB' -r
-complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-total -d 'Send at most RATE bytes of files per second on all connections together: 500k, 20MiB' -r
-complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-after -d 'Send the first SIZE bytes of each response without the limit of --limit-rate' -r
+complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-total -d 'Send at most RATE bytes per second on all connections together: 500k, 20MiB' -r
+complete -c lop -n "__fish_lop_using_subcommand share" -l limit-rate-after -d 'Apply --limit-rate only after the first SIZE bytes of each response' -r
 complete -c lop -n "__fish_lop_using_subcommand share" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand share" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'
@@ -524,9 +524,9 @@ always\t'Always'
 never\t'Never'"
 complete -c lop -n "__fish_lop_using_subcommand share" -l token -d 'Require the token in the address (the default)'
 complete -c lop -n "__fish_lop_using_subcommand share" -l public -d 'Answer requests without a token'
-complete -c lop -n "__fish_lop_using_subcommand share" -l tls -d 'Encrypt connections with a certificate that lop makes'
+complete -c lop -n "__fish_lop_using_subcommand share" -l tls -d 'Encrypt connections with a self-signed certificate'
 complete -c lop -n "__fish_lop_using_subcommand share" -l qr -d 'Print the address as a QR code'
-complete -c lop -n "__fish_lop_using_subcommand share" -l stats -d 'Show statistics at /?stats, and print them at the end'
+complete -c lop -n "__fish_lop_using_subcommand share" -l stats -d 'Show statistics at /?stats, and print them when the server stops'
 complete -c lop -n "__fish_lop_using_subcommand share" -s q -l quiet -d 'Suppress the summary and the progress line'
 complete -c lop -n "__fish_lop_using_subcommand share" -s v -l verbose -d 'Print more than the first 20 problems, and what lop measured of each disk'
 complete -c lop -n "__fish_lop_using_subcommand share" -l json -d 'Print results and errors as JSON'
@@ -646,7 +646,7 @@ complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcom
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "purge" -d 'Remove directory trees for good, fast'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "sweep" -d 'Find junk by rules, and move it to quarantine or remove it'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "serve" -d 'Review duplicates in a browser, and act on them'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "share" -d 'Share folders over HTTP, for browsers and download programs'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "share" -d 'Share folders over HTTP, with browsers and download tools'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "status" -d 'Show what the catalog contains: paths, disks, runs'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "validate" -d 'Read remembered files again and compare them with their digests'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget man completions mirror-server generate help" -f -a "refresh" -d 'Forget files that no longer exist'
