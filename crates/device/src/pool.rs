@@ -221,6 +221,10 @@ mod tests {
         Disks::new(io).of(u64::MAX)
     }
 
+    fn pool_of<'a>(threads: Threads, disk: &'a Disk, progress: &'a Progress) -> WorkerPool<'a> {
+        WorkerPool { disk, threads, pieces: None, writes: false, progress }
+    }
+
     /// Runs a pool whose work items sleep. Returns the number of items that each thread processed.
     fn sleepy(pool: &WorkerPool<'_>, pieces: usize) -> Vec<usize> {
         let next = AtomicUsize::new(0);
@@ -241,29 +245,19 @@ mod tests {
         for (first, pieces) in [(1, 0), (1, 5), (2, 1), (4, 100)] {
             let (disk, progress) = (disk(Io::Cached), Progress::default());
             let threads = Threads { first, grows: true };
-            let pool = WorkerPool {
-                disk: &disk,
-                threads,
-                pieces: Some(pieces),
-                writes: false,
-                progress: &progress,
-            };
-            let done = sleepy(&pool, pieces);
-            assert_eq!(done.iter().sum::<usize>(), pieces);
-            assert_eq!(done.len(), first.min(pieces.max(1)));
+            for writes in [false, true] {
+                let pool = pool_of(threads, &disk, &progress);
+                let done = sleepy(&WorkerPool { pieces: Some(pieces), writes, ..pool }, pieces);
+                assert_eq!(done.iter().sum::<usize>(), pieces);
+                assert_eq!(done.len(), first.min(pieces.max(1)));
+            }
         }
     }
 
     #[test]
     fn waiting_pool_grows_and_makes_its_disk_cold() {
         let (disk, progress) = (disk(Io::Auto), Progress::default());
-        let pool = WorkerPool {
-            disk: &disk,
-            threads: TWO,
-            pieces: None,
-            writes: false,
-            progress: &progress,
-        };
+        let pool = pool_of(TWO, &disk, &progress);
         assert!(sleepy(&pool, 1000).len() > 2);
         assert!(disk.is_cold());
         // The next pool starts with the maximum number of threads.
@@ -275,26 +269,14 @@ mod tests {
     #[test]
     fn fixed_pool_does_not_grow() {
         let (disk, progress) = (disk(Io::Auto), Progress::default());
-        let pool = WorkerPool {
-            disk: &disk,
-            threads: Threads { grows: false, ..TWO },
-            pieces: None,
-            writes: false,
-            progress: &progress,
-        };
+        let pool = pool_of(Threads { grows: false, ..TWO }, &disk, &progress);
         assert_eq!(sleepy(&pool, 200).len(), 2);
     }
 
     #[test]
     fn a_panic_stops_the_other_workers_and_is_raised_again() {
         let (disk, progress) = (disk(Io::Cached), Progress::default());
-        let pool = WorkerPool {
-            disk: &disk,
-            threads: TWO,
-            pieces: None,
-            writes: false,
-            progress: &progress,
-        };
+        let pool = pool_of(TWO, &disk, &progress);
         let first = AtomicBool::new(true);
         let run = AssertUnwindSafe(|| {
             pool.run(|_| {
@@ -311,13 +293,7 @@ mod tests {
     #[test]
     fn computing_pool_does_not_grow() {
         let (disk, progress) = (disk(Io::Auto), Progress::default());
-        let pool = WorkerPool {
-            disk: &disk,
-            threads: TWO,
-            pieces: None,
-            writes: false,
-            progress: &progress,
-        };
+        let pool = pool_of(TWO, &disk, &progress);
         let busy = pool.run(|meter| {
             let mut sum = 0u64;
             for round in 0..20 {

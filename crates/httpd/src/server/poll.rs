@@ -1,10 +1,10 @@
-//! Waits for events. Looks for further events for some microseconds before the thread goes to sleep.
+//! Waits for events. Polls for some microseconds before the thread goes to sleep.
 //!
 //! Going to sleep and being woken by another processor costs more processor time than answering a
 //! request from memory: about 45 against 9 microseconds on the virtual machine of our measurements
-//! (docs/design/sharing.md). A client on a fast network sends its next request within that time. The
-//! thread therefore asks the kernel again for a while before it sleeps. After a search in vain, it skips
-//! the search once; after each further one, it skips twice as many, up to 255. An idle server and a server
+//! (docs/design/sharing.md). A client on a fast network sends its next request within that time, so the
+//! thread polls before it sleeps. If it finds no event, it sleeps once without polling. After each
+//! further poll without an event, it skips twice as many polls, up to 255. An idle server and a server
 //! with distant clients therefore sleep at once.
 
 use std::io;
@@ -15,11 +15,11 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::io::Errno;
 
-/// Time for which the thread looks for events before it sleeps. The cost of a sleep limits what a
-/// longer search can save.
-const SEARCH: Duration = Duration::from_micros(50);
+/// Time for which the thread polls before it sleeps. The cost of a sleep limits what polling for longer
+/// can save.
+const POLL_TIME: Duration = Duration::from_micros(50);
 
-/// Maximum number of sleeps without a search, after searches in vain.
+/// Maximum number of sleeps between two polls.
 const MAX_PAUSE: u32 = 255;
 
 /// Maximum number of events that are returned at a time.
@@ -29,19 +29,19 @@ const MAX_EVENTS: usize = 256;
 pub(super) struct Poll {
     epoll: OwnedFd,
     events: Vec<Event>,
-    search: Search,
+    backoff: Backoff,
 }
 
-/// Decides before which sleeps the thread looks for events.
+/// Decides before which sleeps the thread polls.
 #[derive(Debug, Default)]
-struct Search {
-    /// Number of sleeps until the next search.
+struct Backoff {
+    /// Number of sleeps until the next poll.
     pause: u32,
-    /// The pause after the next search in vain.
+    /// The pause after the next poll without an event.
     next_pause: u32,
 }
 
-impl Search {
+impl Backoff {
     fn is_due(&mut self) -> bool {
         let is_due = self.pause == 0;
         self.pause = self.pause.saturating_sub(1);
@@ -61,7 +61,7 @@ impl Search {
 impl Poll {
     pub(super) fn new() -> io::Result<Poll> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Poll { epoll, events: Vec::with_capacity(MAX_EVENTS), search: Search::default() })
+        Ok(Poll { epoll, events: Vec::with_capacity(MAX_EVENTS), backoff: Backoff::default() })
     }
 
     /// Adds a descriptor.
@@ -79,15 +79,15 @@ impl Poll {
     /// since the last call, so that more can be expected soon.
     pub(super) fn wait(&mut self, timeout: Option<Duration>, is_busy: bool) {
         let zero = Some(Duration::ZERO);
-        if is_busy && timeout != zero && self.search.is_due() {
+        if is_busy && timeout != zero && self.backoff.is_due() {
             let start = Instant::now();
-            while start.elapsed() < SEARCH {
+            while start.elapsed() < POLL_TIME {
                 self.ask(zero);
                 if !self.events.is_empty() {
-                    return self.search.ended(true);
+                    return self.backoff.ended(true);
                 }
             }
-            self.search.ended(false);
+            self.backoff.ended(false);
         }
         self.ask(timeout);
     }
@@ -114,31 +114,31 @@ impl Poll {
 
 #[cfg(test)]
 mod tests {
-    use super::{MAX_PAUSE, Search};
+    use super::{Backoff, MAX_PAUSE};
 
-    fn searches(search: &mut Search, sleeps: u32, found: bool) -> u32 {
+    fn polls(backoff: &mut Backoff, sleeps: u32, found: bool) -> u32 {
         let mut count = 0;
         for _ in 0..sleeps {
-            if search.is_due() {
+            if backoff.is_due() {
                 count += 1;
-                search.ended(found);
+                backoff.ended(found);
             }
         }
         count
     }
 
     #[test]
-    fn searches_in_vain_become_rare() {
-        let mut search = Search::default();
-        assert!(searches(&mut search, 10_000, false) < 60);
-        assert_eq!(search.next_pause, MAX_PAUSE);
+    fn polls_without_events_become_rare() {
+        let mut backoff = Backoff::default();
+        assert!(polls(&mut backoff, 10_000, false) < 60);
+        assert_eq!(backoff.next_pause, MAX_PAUSE);
     }
 
     #[test]
-    fn searches_that_find_events_go_on() {
-        let mut search = Search::default();
-        searches(&mut search, 1000, false);
-        let count = searches(&mut search, 1000, true);
+    fn polls_that_find_events_go_on() {
+        let mut backoff = Backoff::default();
+        polls(&mut backoff, 1000, false);
+        let count = polls(&mut backoff, 1000, true);
         assert!(count > 700, "{count}");
     }
 }
