@@ -11,10 +11,11 @@
 //! | `rules`, [`bare_walk`], [`globset_walk`] | rule files for races of `lop sweep`, the least that a sweep must do, and a peer |
 //! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
 //! | [`head_trace`] | the position of the disk's head during a scan |
+//! | [`filter_graph`] | the time to insert into Bloom filters of many sizes |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
 //!
-//! This crate runs lop only as a command, as any user does. It therefore cannot favour lop or
-//! repeat its mistakes.
+//! Races and counts run lop only as a command, as any user does. They therefore cannot favour lop or
+//! repeat its mistakes. Only [`filter_graph`] calls the code of lop itself.
 
 #![expect(
     clippy::print_stdout,
@@ -28,6 +29,7 @@
 pub mod bare_walk;
 pub mod corpus;
 pub mod counts;
+pub mod filter_graph;
 pub mod globset_walk;
 pub mod hdd;
 pub mod head_trace;

@@ -10,13 +10,15 @@ use std::time::Duration;
 
 use bench::corpus::{CORPORA, Spec};
 use bench::counts::{self, Reference};
+use bench::filter_graph::Graph;
 use bench::image::Image;
 use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
 use bench::{
-    Failure, bare_walk, globset_walk, hdd, head_trace, load, measure, page, race, record, tools,
+    Failure, bare_walk, filter_graph, globset_walk, hdd, head_trace, load, measure, page, race,
+    record, tools,
 };
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -63,6 +65,8 @@ enum Command {
         #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
         store: PathBuf,
     },
+    /// Time inserts into Bloom filters of 8 KiB to 1 GiB, for docs/design/scanning.md
+    FilterGraph,
     #[command(hide = true)]
     Measure { task: PathBuf },
     /// Send requests to a web server as a JSON plan says, and print the report
@@ -159,6 +163,7 @@ fn main() -> ExitCode {
             hdd::serve(&backing, &point, &settings).map(|()| Vec::new())
         }
         Command::HeadTrace { name, lop, store } => record_head_trace(&name, lop.as_deref(), &store),
+        Command::FilterGraph => record_filter_graph(),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
             Vec::new()
@@ -280,6 +285,18 @@ fn record_head_trace(
 ) -> Result<Vec<String>, Failure> {
     let moments = head_trace::record(&lop(given)?, &Store::open(store)?)?;
     println!("kept as {}", head_trace::write(&root(), name, &moments)?.display());
+    Ok(Vec::new())
+}
+
+fn record_filter_graph() -> Result<Vec<String>, Failure> {
+    let caches = filter_graph::read_caches(Path::new(filter_graph::OF_FIRST_PROCESSOR));
+    if caches.is_empty() {
+        println!("{} does not describe caches", filter_graph::OF_FIRST_PROCESSOR);
+    }
+    let figures =
+        filter_graph::record(&filter_graph::SIZES, filter_graph::INSERTS, filter_graph::ROUNDS);
+    let folder = filter_graph::write(&root(), &Graph { figures, caches })?;
+    println!("kept in {}", folder.display());
     Ok(Vec::new())
 }
 

@@ -19,7 +19,7 @@
 //! | `sets`           | stores sets of files in one block of memory                              |
 //! | `classes`        | finds files of equal size                                                |
 //! | `probe`          | measures whether a disk is seek-bound and whether its data is cached     |
-//! | `inline_heads`   | reads heads during the walk                                              |
+//! | `inline_heads`, `bloom_filter` | reads heads during the walk, of files whose size was seen  |
 //! | `prefilter`      | splits classes by heads and by prefixes                                  |
 //! | `compare`        | compares small sets byte by byte                                         |
 //! | `shared_extents` | finds files that share all their extents and need no comparison          |
@@ -39,6 +39,7 @@
 //! not checked for changes, because the result contains nothing about it.
 
 mod aliases;
+mod bloom_filter;
 mod classes;
 mod compare;
 mod confirm;
@@ -70,6 +71,7 @@ use runtime::{Interrupted, Progress, Stage};
 use walk::{Problem, Tree};
 
 pub use aliases::{AliasDetector, AliasKey, AliasKeyReader, aliases_among, may_have_aliases};
+pub use bloom_filter::BloomFilter;
 pub use confirm::{Claim, Confirmed, Verdict, confirm};
 pub use contains::{
     Content, ContentLocation, Walked, dirs_of, is_inside, locate_contents, outside,

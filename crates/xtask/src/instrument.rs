@@ -13,13 +13,16 @@ use crate::programs;
 
 /// Runs a command of `lop-bench`. Returns true if it succeeded.
 ///
-/// A race or a head trace changes the data behind the benchmark pages, so the pages are
-/// regenerated.
+/// A race, a head trace or a filter graph changes the data behind the benchmark pages, so the pages
+/// are regenerated.
 pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     let is_fast = !is_small(args);
-    build(root, &["--release", "--package", "lop"])?;
+    let command = args.first().and_then(|command| command.to_str()).unwrap_or_default();
+    if command != "filter-graph" {
+        build(root, &["--release", "--package", "lop"])?;
+    }
     let succeeded = lop_bench(root, is_fast)?.args(args).status()?.success();
-    let records = args.first().is_some_and(|command| command == "race" || command == "head-trace");
+    let records = matches!(command, "race" | "head-trace" | "filter-graph");
     if succeeded && records && is_fast {
         pages(root)?.write(&root.join("docs"))?;
     }

@@ -12,7 +12,7 @@
 //! | `detail`, `growth`, `requirements`, `readings` | the page of a job: every comparison in full, time by size, limits, and what is not a run |
 //! | `serve` | the page about web servers, whose figures are not run times |
 //! | `method` | the page on method, machines, trees and tools |
-//! | `bars`, `head_trace`, on `svg` | the charts |
+//! | `bars`, `head_trace`, `filter_graph`, on `svg` | the charts |
 //! | `job`, `comparison` | the data that the pages are computed from |
 //! | `words`, `figures` | scenarios in words, numbers with three digits |
 
@@ -20,6 +20,7 @@ mod bars;
 mod comparison;
 mod detail;
 mod figures;
+mod filter_graph;
 mod growth;
 mod head_trace;
 mod job;
@@ -37,6 +38,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::Failure;
+use crate::filter_graph::Graph;
 use crate::head_trace::{Moment, read_all};
 use crate::race::KINDS;
 use crate::record::{Dated, read_newest};
@@ -54,12 +56,15 @@ const HEAD_TRACE: &str = "benchmarks/head-trace.svg";
 ///
 /// # Errors
 ///
-/// A record or a head trace cannot be read.
+/// A record, a head trace or the graph of the filters cannot be read.
 pub fn all(root: &Path) -> Result<Files, Failure> {
     let mut files = render(&read_newest(&root.join("benchsuite/runs"))?);
     let traces = read_all(root)?;
     if !traces.is_empty() {
         files.insert(HEAD_TRACE.into(), render_head_traces(&traces));
+    }
+    if let Some(graph) = crate::filter_graph::read(root)? {
+        files.extend(render_filter_graph(&graph));
     }
     Ok(files)
 }
@@ -94,6 +99,12 @@ pub fn render(records: &[Dated]) -> Files {
 /// Returns the chart of the given head traces, each with its name.
 pub fn render_head_traces(traces: &[(String, Vec<Moment>)]) -> String {
     head_trace::svg(traces)
+}
+
+/// Returns the page and the chart of the times of Bloom filters.
+pub fn render_filter_graph(graph: &Graph) -> Files {
+    let page = ("benchmarks/filter.md".into(), filter_graph::page(graph));
+    Files::from([page, ("benchmarks/filter.svg".into(), filter_graph::svg(graph))])
 }
 
 /// Returns the position of a kind in the list of all kinds of races.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use bench::filter_graph::{Cache, Figure, Graph, LAYOUTS};
 use bench::head_trace::Moment;
 use bench::page;
 
@@ -105,4 +106,34 @@ fn head_traces_are_drawn() {
         assert!(svg.contains(text), "{svg}");
     }
     assert_balanced(&page::render_head_traces(&[]));
+}
+
+#[test]
+fn the_filter_graph_has_layouts_caches_and_a_table() {
+    let figures = LAYOUTS.into_iter().flat_map(|layout| {
+        (10..=20).map(move |log2_bytes| Figure {
+            layout,
+            bytes: 1 << log2_bytes,
+            median_ns: f64::from(log2_bytes),
+            min_ns: 1.0,
+            max_ns: 40.0,
+            false_positives: 2_500_000,
+        })
+    });
+    let cache = |name: &str, bytes| Cache { name: name.into(), bytes };
+    // The last cache is larger than every filter.
+    let caches = vec![cache("L1d", 49_152), cache("L2", 1 << 20), cache("L3", 1 << 28)];
+    let graph = Graph { figures: figures.collect(), caches };
+    let files = page::render_filter_graph(&graph);
+    let svg = &files["benchmarks/filter.svg"];
+    assert_balanced(svg);
+    for text in ["1 bit", "4 bits in a cache line", "L1d 48 KiB", "L2 1 MiB", "64 KiB"] {
+        assert!(svg.contains(&format!(">{text}<")), "{text}: {svg}");
+    }
+    assert!(!svg.contains("L3"), "{svg}");
+    let table = &files["benchmarks/filter.md"];
+    for text in ["L1d 48 KiB, L2 1 MiB, L3 256 MiB.", "\n| 32 KiB | L1d | 15.0 ns, 25.00 % |"] {
+        assert!(table.contains(text), "{text}: {table}");
+    }
+    assert_balanced(&page::render_filter_graph(&Graph::default())["benchmarks/filter.svg"]);
 }
