@@ -269,7 +269,7 @@ fn json_has_the_bytes_of_every_name() {
 
 #[test]
 fn a_large_document_is_sent_whole() {
-    let names = (0..12_000).fold(TreeBuilder::new(), |tree, n| tree.file(&format!("{n}"), ""));
+    let names = (0..12_000).fold(TreeBuilder::new(), |tree, n| tree.file(format!("{n}"), ""));
     let list = list_of(names.make_temp().path());
     let Response { head, body: Body::Parts(mut parts) } = list.json(view("json"), &no_size) else {
         panic!("its memory counts while it is sent");
