@@ -16,6 +16,10 @@ const PIECE: usize = 32 << 10;
 /// Bytes of a file for which the page cache is asked at a time.
 const CACHE_STRIDE: u64 = 8 << 20;
 
+/// Number of bytes that are left of a file from which on it is sent in full segments. This saves a quarter of the
+/// processor time for a file of 4 GiB, but costs more for files of 1 MiB (docs/design/sharing.md).
+const CORKED: u64 = 16 << 20;
+
 /// Time that a program needs at most, as a rule, between the changes of the times and of the size of a file.
 const APPEND_TIME: Duration = Duration::from_millis(20);
 
@@ -68,7 +72,7 @@ impl Work {
     pub(super) fn run(self, socket: &Arc<OwnedFd>) -> Worked {
         match self {
             Work::Send(range, length) => {
-                Worked::Sent(unless_growing(|| send(&range, socket, length)))
+                Worked::Sent(unless_growing(|| send_several(&range, socket, length)))
             }
             Work::Read(range, length) => {
                 let read_at =
@@ -249,6 +253,9 @@ impl Output {
             self.set_memory(bytes);
             return Ok(Ok(0));
         }
+        if range.end - range.at > CORKED {
+            stream.cork();
+        }
         if range.at >= self.cached {
             let stride = (range.end - range.at).min(CACHE_STRIDE);
             if range.served.file.is_cached(range.at, stride) != Some(true) {
@@ -303,6 +310,20 @@ fn send(range: &FileRange, socket: &Arc<OwnedFd>, length: usize) -> io::Result<u
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
         sent => Ok(sent),
     }
+}
+
+/// Sends bytes of a file until the socket is full. An error after the first bytes is left to the next call.
+fn send_several(range: &FileRange, socket: &Arc<OwnedFd>, length: usize) -> io::Result<usize> {
+    let mut sent = send(range, socket, length)?;
+    let length = length.min(TURN);
+    while sent < length {
+        let rest = FileRange { at: range.at + sent as u64, ..range.clone() };
+        match send(&rest, socket, length - sent) {
+            Ok(more) => sent += more,
+            Err(_) => break,
+        }
+    }
+    Ok(sent)
 }
 
 /// Reads `length` bytes of a file. `read` fills a buffer from an offset.

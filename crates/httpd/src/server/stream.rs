@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rustix::io::Errno;
+use rustix::net::sockopt::set_tcp_cork;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown};
 use rustls::{ServerConfig, ServerConnection};
 
@@ -20,6 +21,7 @@ pub(super) struct Stream {
     tls: Option<Box<ServerConnection>>,
     /// The rate that was set last, or 0 if none was.
     rate: u64,
+    is_corked: bool,
 }
 
 impl Stream {
@@ -32,7 +34,7 @@ impl Stream {
             }
             connection.map(Box::new).map_err(io::Error::other)
         });
-        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, rate: 0 })
+        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, rate: 0, is_corked: false })
     }
 
     /// Returns the socket, which stays open as long as the result exists.
@@ -80,8 +82,19 @@ impl Stream {
         }
     }
 
-    /// Sends bytes that were encrypted before.
+    /// Has the kernel send only full segments until [`flush`](Self::flush). Each call of `sendfile(2)`
+    /// otherwise ends with a short segment, which wakes the client. Nothing changes for Unix sockets.
+    pub(super) fn cork(&mut self) {
+        if !self.is_corked {
+            self.is_corked = set_tcp_cork(&*self.socket, true).is_ok();
+        }
+    }
+
+    /// Sends bytes that were encrypted before, or that wait for a full segment.
     pub(super) fn flush(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.is_corked) {
+            set_tcp_cork(&*self.socket, false)?;
+        }
         self.tls.as_mut().map_or(Ok(()), |tls| flush(tls, &self.socket))
     }
 
