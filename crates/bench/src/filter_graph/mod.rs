@@ -1,6 +1,6 @@
 //! The time to insert numbers into Bloom filters of many sizes, for `docs/design/scanning.md`.
 //!
-//! [`record`] measures the filter of a scan and other layouts, [`write`] keeps the figures as CSV
+//! [`record`] measures the filter of a scan and other layouts, [`write()`] keeps the figures as CSV
 //! files, and the pages draw them against the sizes of the processor's caches. The idea is from
 //! Jyri Virkki, "Bloom filter vs. CPU cache" (virkki.com, 2013), who plots the time of ten million
 //! inserts against the size of a filter.

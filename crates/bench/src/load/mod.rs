@@ -8,7 +8,7 @@
 //!
 //! The generator understands only HTTP/1 with `Content-Length`, and reads nothing but the status,
 //! the length and `Connection`. It does not look at bodies, except in [`verify`]. A race runs it in
-//! a process of its own ([`apart`]), on another processor than the server. The generator MUST stay
+//! a process of its own (`apart`), on another processor than the server. The generator MUST stay
 //! cheaper than the servers, or throughputs would be its own.
 //!
 //! | module | for |
