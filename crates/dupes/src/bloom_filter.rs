@@ -34,8 +34,8 @@ impl BloomFilter {
         }
     }
 
-    /// Adds a number. Returns whether all its bits were set before, as they are for a number that
-    /// was added before.
+    /// Adds a number. Returns true if all its bits were already set. The bits of a number that was
+    /// added before are always set.
     #[inline]
     #[expect(clippy::cast_possible_truncation, reason = "an index of a word fits")]
     pub fn insert(&self, number: u64) -> bool {

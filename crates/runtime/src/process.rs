@@ -60,10 +60,11 @@ pub fn raise_descriptor_limit() -> usize {
 /// saved 15 % of the wall time and 18 % of the processor time.
 ///
 /// The table is a copy of the caller's. The copies stay open until the thread exits, even if the
-/// caller closes its descriptors. Hold no descriptor during this call that others must see closed: a
-/// copy of a descriptor for writing prevents leases on the file. The function waits for the thread
-/// because otherwise the thread would also copy what the caller opens next. If the kernel refuses
-/// to copy the table (seccomp), the table stays shared, which is slower but correct.
+/// caller closes its descriptors. The caller should therefore have no file open for writing, because
+/// the kernel grants no lease on a file while a copy of such a descriptor is open. The function
+/// waits until the thread has copied the table. Otherwise, the thread might also copy descriptors
+/// that the caller opens later. If the kernel refuses the copy (seccomp), the table stays shared,
+/// which is slower but correct.
 ///
 /// # Errors
 ///

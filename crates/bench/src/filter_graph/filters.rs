@@ -12,7 +12,7 @@ const WORDS: usize = 8;
 
 /// An approximate set of numbers. Different numbers can look the same to it.
 pub(super) trait Filter {
-    /// Adds a number. Returns whether all its bits were set before.
+    /// Adds a number. Returns true if all its bits were already set.
     fn insert(&self, number: u64) -> bool;
 }
 
@@ -100,7 +100,7 @@ fn second_hash(number: u64) -> u64 {
     mixed ^ mixed >> 32
 }
 
-/// Sets bits of a word. Returns whether all of them were set before.
+/// Sets bits of a word. Returns true if all of them were already set.
 #[inline]
 fn set(word: &AtomicU64, bits: u64) -> bool {
     word.load(Relaxed) & bits == bits || word.fetch_or(bits, Relaxed) & bits == bits

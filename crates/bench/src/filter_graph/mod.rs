@@ -60,13 +60,13 @@ pub struct Figure {
     pub layout: Layout,
     /// The size of the filter in bytes.
     pub bytes: u64,
-    /// The median time of an insert in nanoseconds, including the making of the number.
+    /// The median time of an insert in nanoseconds, including the generation of the number.
     pub median_ns: f64,
     /// The shortest time in any round.
     pub min_ns: f64,
     /// The longest time in any round.
     pub max_ns: f64,
-    /// Number of inserts that found all bits set, although each number was new.
+    /// Number of new numbers whose bits were all set already.
     pub false_positives: u64,
 }
 
@@ -119,8 +119,8 @@ fn measure(layout: Layout, log2_bits: u32, inserts: u64) -> (f64, u64) {
     }
 }
 
-/// Adds different numbers to a filter. `SplitMix64` does not repeat a number, and takes about as
-/// long as an insert into the nearest cache.
+/// Adds different numbers to a filter. `SplitMix64` never repeats a number. Generating a number takes
+/// about as long as inserting it into a filter that fits into L1.
 fn fill(filter: &impl Filter, inserts: u64) -> (f64, u64) {
     let mut seen = 0;
     let start = processor_ns();

@@ -23,8 +23,8 @@ fn a_number_that_was_added_is_always_found() {
     }
 }
 
-/// Returns the expected number of false positives among different numbers, if each sets `hashes`
-/// random bits in one of the blocks of `block_bits` bits.
+/// Returns the expected number of false positives when each number sets `hashes` random bits in a
+/// random block of `block_bits` bits.
 fn expected(numbers: u32, log2_bits: u32, hashes: u32, block_bits: f64) -> f64 {
     let blocks = f64::from(1_u32 << log2_bits) / block_bits;
     let clear = (1.0 - 1.0 / block_bits).powf(hashes.into());

@@ -16,7 +16,7 @@ use crate::frame::common;
 /// The version of the format, as in all documents of lop.
 const FORMAT_VERSION: u32 = 1;
 
-/// A large document. Its memory counts until it has been sent.
+/// A large document. It keeps its memory reserved until it has been sent.
 struct Document {
     unsent: Option<Vec<u8>>,
     _reservation: Reservation,
