@@ -40,7 +40,7 @@ impl Reservation {
     /// # Errors
     ///
     /// [`io::ErrorKind::FileTooLarge`] if the listing has too many entries, and [`io::ErrorKind::ResourceBusy`] if all
-    /// listings together have.
+    /// listings together have. The caller has to drop the entries then.
     pub(super) fn grow(&mut self) -> io::Result<()> {
         if self.entries == MAX_ENTRIES {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -49,11 +49,17 @@ impl Reservation {
             let before = self.budget.0.fetch_add(STEP, Relaxed);
             self.reserved += STEP;
             if before + STEP > MAX_RESERVED {
+                // Other listings can go on at once, so that some of those that compete are completed.
+                self.release();
                 return Err(io::ErrorKind::ResourceBusy.into());
             }
         }
         self.entries += 1;
         Ok(())
+    }
+
+    fn release(&mut self) {
+        self.budget.0.fetch_sub(std::mem::take(&mut self.reserved), Relaxed);
     }
 
     /// Returns true if the memory of the listing counts.
@@ -64,7 +70,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        self.budget.0.fetch_sub(self.reserved, Relaxed);
+        self.release();
     }
 }
 
@@ -100,6 +106,7 @@ mod tests {
         assert!(!next.is_large());
         let rest = MAX_RESERVED - budget.0.load(Relaxed);
         assert_eq!(grow(&mut next, rest + 1), Err(ErrorKind::ResourceBusy));
+        assert_eq!(MAX_RESERVED - budget.0.load(Relaxed), rest, "it has released its memory");
         drop(large.pop());
         assert_eq!(grow(&mut budget.reserve(), MAX_ENTRIES - STEP), Ok(()));
         drop((large, next));

@@ -29,7 +29,10 @@ impl List {
         dir.for_each(&mut DirBuffer::default(), |item| {
             if grown.is_ok() && !own.has(key, item.name.to_bytes()) {
                 grown = reservation.grow();
-                names.push(item.name.to_owned());
+                match grown {
+                    Ok(()) => names.push(item.name.to_owned()),
+                    Err(_) => names = Vec::new(),
+                }
             }
         })?;
         grown?;
