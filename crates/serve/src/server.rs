@@ -17,7 +17,6 @@ use fsops::socket;
 use httpd::certificate::Certificate;
 use httpd::hosts::Hosts;
 use httpd::secret::Secret;
-use httpd::server::UNSENT;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
@@ -48,8 +47,11 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after which a client that takes no bytes of a response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Maximum number of unsent bytes in the socket of a connection with a limited rate. The kernel can exceed
-/// [`UNSENT`] by one segment of at most 64 KiB.
+/// Maximum number of unsent bytes in the socket of a connection with a limited rate. The default of
+/// the kernel would let each slow client hold megabytes.
+const UNSENT: u32 = 128 << 10;
+
+/// The kernel can exceed [`UNSENT`] by one segment of at most 64 KiB.
 const MOST_UNSENT: u64 = UNSENT as u64 + (64 << 10);
 
 /// Maximum size of the head of a request, in bytes.

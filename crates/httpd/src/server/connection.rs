@@ -1,6 +1,7 @@
 //! The connections of a thread, and what each of them waits for.
 
 use super::output::Output;
+use super::rates::Quota;
 use super::shared::Place;
 use super::stream::Stream;
 
@@ -11,6 +12,7 @@ pub(super) struct Connection {
     /// Bytes received and not yet used: the start of a head, or further requests.
     pub(super) input: Vec<u8>,
     pub(super) state: State,
+    pub(super) quota: Quota,
     /// True if the socket may have bytes. Events are reported once (`EPOLLET`), so this stays true
     /// until a read finds nothing.
     pub(super) is_readable: bool,
@@ -40,6 +42,7 @@ impl Connection {
             stream,
             input: Vec::new(),
             state: State::Idle,
+            quota: Quota::default(),
             is_readable: true,
             is_writable: true,
             has_ended: false,
@@ -64,7 +67,7 @@ pub(super) enum State {
     Working(Working),
     /// The client, which has to take the response.
     Sending(Box<Output>),
-    /// A share of the rate of all connections.
+    /// The time at which the limits of rates allow more.
     Throttled(Box<Output>),
     /// The end of what the client sends, after a response that ends the connection.
     Lingering,

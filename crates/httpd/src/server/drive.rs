@@ -236,7 +236,8 @@ impl<H: Handler + 'static> Toolbox<H> {
         mut output: Output,
     ) -> Option<Next> {
         let before = output.sent();
-        let progress = output.write(&mut connection.stream, &self.shared.rates);
+        let (rates, now) = (&self.shared.rates, self.clock.now());
+        let progress = output.write(&mut connection.stream, &mut connection.quota, rates, now);
         self.counters.bytes.add(output.sent() - before);
         if output.sent() > before {
             connection.deadline = self.clock.ticks_after(STALL_TIMEOUT);
@@ -249,7 +250,7 @@ impl<H: Handler + 'static> Toolbox<H> {
             }
             Ok(Progress::Wait(time)) => {
                 connection.state = State::Throttled(Box::new(output));
-                return Some(Next::At(self.clock.now() + time));
+                return Some(Next::At(now + time));
             }
             Ok(Progress::Work(work)) => self.work(connection, number, work, output),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
@@ -302,7 +303,7 @@ impl<H: Handler + 'static> Toolbox<H> {
             }
             (State::Working(Working::Body(mut output)), Message::Worked(_, worked)) => {
                 let before = output.sent();
-                let taken = output.take(worked);
+                let taken = output.take(worked, &mut connection.quota, &self.shared.rates);
                 self.counters.bytes.add(output.sent() - before);
                 match taken {
                     Ok(()) => connection.is_writable = true,

@@ -9,14 +9,12 @@ use std::path::{Path, PathBuf};
 
 use fsops::{Kind, Stat};
 
-use super::limits::{Rates, UNSENT};
-
 /// A listening socket.
 #[derive(Debug)]
 pub enum Listener {
     /// A TCP socket.
     Tcp(TcpListener),
-    /// A Unix socket. The kernel cannot limit the rate of its connections.
+    /// A Unix socket.
     Unix(UnixSocket),
 }
 
@@ -62,7 +60,7 @@ impl Listener {
     }
 
     /// Sets the options that accepted sockets inherit.
-    pub(super) fn prepare(&self, rates: &Rates) -> io::Result<()> {
+    pub(super) fn prepare(&self) -> io::Result<()> {
         // `std` has a queue of 128 connections, which a burst of clients fills.
         let queue = i32::from(u16::MAX);
         match self {
@@ -70,19 +68,12 @@ impl Listener {
                 listener.set_nonblocking(true)?;
                 // The end of a response is sent at once, not when a timer runs out.
                 rustix::net::sockopt::set_tcp_nodelay(listener, true)?;
-                if let Some(rate) = rates.connection {
-                    fsops::socket::set_unsent_low_water_mark(listener.as_fd(), UNSENT)?;
-                    if rates.after == 0 {
-                        fsops::socket::set_max_pacing_rate(listener.as_fd(), rate.get())?;
-                    }
-                }
                 Ok(rustix::net::listen(listener, queue)?)
             }
-            Listener::Unix(socket) if rates.connection.is_none() => {
+            Listener::Unix(socket) => {
                 socket.listener.set_nonblocking(true)?;
                 Ok(rustix::net::listen(&socket.listener, queue)?)
             }
-            Listener::Unix(_) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
 }

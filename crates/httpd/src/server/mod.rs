@@ -11,7 +11,8 @@
 //! | `stream` | plain and encrypted sockets |
 //! | `handler` | the contract with the program that answers requests |
 //! | `pool` | threads for work that may wait for a disk |
-//! | `poll` | waiting for events |
+//! | `poll`, `alarms` | waiting for events and times |
+//! | `rates` | limits of rates |
 //! | `shared` | state of all threads, and their messages |
 //! | `clock`, `limits`, `counters` | the time of a turn, limits, statistics |
 //! | `testing` | a connection for fuzzers (feature `testing`) |
@@ -28,6 +29,7 @@
 //! The threads with the connections never wait for a disk: a part of a file that is not in the page
 //! cache is sent or read by a thread of the pool.
 
+mod alarms;
 mod clock;
 mod connection;
 mod counters;
@@ -38,6 +40,7 @@ mod listener;
 mod output;
 mod poll;
 mod pool;
+mod rates;
 mod request;
 mod response;
 mod shared;
@@ -55,8 +58,8 @@ use rustls::ServerConfig;
 
 pub use counters::{Activity, Counter};
 pub use handler::{Finish, Handler, Job, Reply};
-pub use limits::{Rates, UNSENT};
 pub use listener::{Address, Listener, UnixSocket};
+pub use rates::Rates;
 pub use request::{Method, OwnedRequest, Request};
 pub use response::{Body, Bytes, FileRange, Head, Part, Parts, Response, Served, read_exactly};
 
@@ -75,7 +78,7 @@ pub struct Settings {
     pub listener: Listener,
     /// The certificate and key. `None` for connections without encryption.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Limits of rates. On a Unix socket, connections MUST NOT have a limit of their own.
+    /// Limits of rates.
     pub rates: Rates,
     /// Number of threads.
     pub threads: usize,
@@ -108,10 +111,9 @@ impl<H: Handler + 'static> Server<H> {
     ///
     /// # Errors
     ///
-    /// Fails if an option of the socket cannot be set, with [`io::ErrorKind::Unsupported`] if
-    /// connections to a Unix socket have a limit, or if the process has no descriptors left.
+    /// Fails if an option of the socket cannot be set, or if the process has no descriptors left.
     pub fn new(settings: Settings) -> io::Result<Server<H>> {
-        settings.listener.prepare(&settings.rates)?;
+        settings.listener.prepare()?;
         let count = settings.threads.max(1);
         let shared = Shared {
             listener: settings.listener,

@@ -3,18 +3,19 @@
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::clock::Tail;
-use super::limits::{Allowance, CALL, Rates, Reserved, TURN};
+use super::limits::{CALL, TURN};
+use super::rates::{Allowance, Quota, Rates};
 use super::response::{Body, Bytes, FileRange, Part, Parts, Response, read_exactly};
 use super::stream::Stream;
 
 /// Bytes of a file that are read at a time if they have to be encrypted.
 const PIECE: usize = 32 << 10;
 
-/// Bytes of a file for which the page cache is asked at a time.
-const CACHE_STRIDE: u64 = 8 << 20;
+/// Number of calls for whose bytes the page cache is asked at a time.
+const CALLS_AHEAD: u64 = 8;
 
 /// Number of bytes that are left of a file from which on it is sent in full segments. This saves a quarter of the
 /// processor time for a file of 4 GiB, but costs more for files of 1 MiB (docs/design/sharing.md).
@@ -34,7 +35,6 @@ pub(super) struct Output {
     /// Offset up to which the bytes of the file were in the page cache.
     cached: u64,
     parts: Option<Box<dyn Parts>>,
-    reserved: Reserved,
     sent: u64,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Progress {
     Done,
     /// The turn of the connection is over; the socket may take more.
     Again,
-    /// The rate limit of all connections is exhausted for this time.
+    /// The limits of rates allow nothing for this time.
     Wait(Duration),
     /// Another thread has to do some work first.
     Work(Work),
@@ -99,7 +99,6 @@ impl Output {
             file: None,
             cached: 0,
             parts: None,
-            reserved: Reserved::default(),
             sent: 0,
         };
         match response.body {
@@ -117,13 +116,19 @@ impl Output {
         self.sent
     }
 
-    /// Sends what the socket takes.
+    /// Sends what the socket takes and the limits of rates allow.
     ///
     /// # Errors
     ///
     /// Returns [`io::ErrorKind::WouldBlock`] if the socket takes nothing now. After any other error,
     /// the response cannot be completed and the connection has to be closed.
-    pub(super) fn write(&mut self, stream: &mut Stream, rates: &Rates) -> io::Result<Progress> {
+    pub(super) fn write(
+        &mut self,
+        stream: &mut Stream,
+        quota: &mut Quota,
+        rates: &Rates,
+        now: Instant,
+    ) -> io::Result<Progress> {
         let end = self.sent + TURN as u64;
         while self.sent < end {
             let in_memory = self.in_memory();
@@ -137,8 +142,7 @@ impl Output {
                 return Ok(Progress::Done);
             }
             let wanted = if in_memory > 0 { in_memory } else { to_usize(in_file) };
-            let wanted = self.set_rate(wanted, stream, rates)?;
-            let allowed = match self.reserved.allow(wanted, &rates.total) {
+            let allowed = match quota.allow(wanted, self.sent, rates, now) {
                 Allowance::Bytes(allowed) => allowed,
                 Allowance::Wait(time) => return Ok(Progress::Wait(time)),
             };
@@ -153,7 +157,7 @@ impl Output {
                     Err(work) => return Ok(Progress::Work(work)),
                 }
             };
-            self.count(sent);
+            self.count(sent, quota, rates);
         }
         Ok(Progress::Again)
     }
@@ -163,12 +167,17 @@ impl Output {
     /// # Errors
     ///
     /// Fails if the work failed; [`io::ErrorKind::WouldBlock`] only means that the socket was full.
-    pub(super) fn take(&mut self, worked: Worked) -> io::Result<()> {
+    pub(super) fn take(
+        &mut self,
+        worked: Worked,
+        quota: &mut Quota,
+        rates: &Rates,
+    ) -> io::Result<()> {
         match worked {
             Worked::Sent(sent) => {
                 let sent = sent?;
                 self.advance_file(sent);
-                self.count(sent);
+                self.count(sent, quota, rates);
             }
             Worked::Read(bytes) => {
                 let bytes = bytes?;
@@ -189,15 +198,6 @@ impl Output {
             },
         }
         Ok(())
-    }
-
-    /// Sets the rate of the connection. The first bytes of a response have no limit. Returns how many of
-    /// the `wanted` bytes can be sent at this rate.
-    fn set_rate(&self, wanted: usize, stream: &mut Stream, rates: &Rates) -> io::Result<usize> {
-        let Some(rate) = rates.connection.filter(|_| rates.after > 0) else { return Ok(wanted) };
-        let free = rates.after.saturating_sub(self.sent);
-        stream.set_rate((free == 0).then_some(rate))?;
-        Ok(if free == 0 { wanted } else { wanted.min(to_usize(free)) })
     }
 
     fn in_memory(&self) -> usize {
@@ -257,11 +257,10 @@ impl Output {
             stream.cork();
         }
         if range.at >= self.cached {
-            let stride = (range.end - range.at).min(CACHE_STRIDE);
-            if range.served.file.is_cached(range.at, stride) != Some(true) {
+            let Some(cached) = cached(range, allowed) else {
                 return Ok(Err(Work::Send(range.clone(), allowed)));
-            }
-            self.cached = range.at + stride;
+            };
+            self.cached = range.at + cached;
         }
         let length = allowed.min(to_usize(self.cached - range.at));
         match send(range, stream.socket(), length) {
@@ -280,9 +279,9 @@ impl Output {
         }
     }
 
-    fn count(&mut self, bytes: usize) {
+    fn count(&mut self, bytes: usize, quota: &mut Quota, rates: &Rates) {
+        quota.spend(bytes, self.sent, rates);
         self.sent += bytes as u64;
-        self.reserved.spend(bytes);
     }
 }
 
@@ -301,6 +300,15 @@ fn unless_growing<T>(work: impl Fn() -> io::Result<T>) -> io::Result<T> {
 /// Returns whether work failed because the file has changed.
 fn has_changed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
+}
+
+/// Returns how many bytes at the start of a range are in the page cache: those of several calls with
+/// `length` bytes, or those of one call. Returns `None` if not even these are there.
+fn cached(range: &FileRange, length: usize) -> Option<u64> {
+    [length as u64 * CALLS_AHEAD, length as u64]
+        .map(|length| length.min(range.end - range.at))
+        .into_iter()
+        .find(|&length| range.served.file.is_cached(range.at, length) == Some(true))
 }
 
 /// Sends bytes of a file. Fails if the file has changed or is shorter than it was.

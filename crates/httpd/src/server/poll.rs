@@ -6,6 +6,9 @@
 //! thread polls before it sleeps. If it finds no event, it sleeps once without polling. After each
 //! further poll without an event, it skips twice as many polls, up to 255. An idle server and a server
 //! with distant clients therefore sleep at once.
+//!
+//! Between two system calls of a poll, the thread pauses. Before the first one, it waits for as long as
+//! the next event has lately taken, so that about every second poll needs only one call.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,6 +22,15 @@ use rustix::io::Errno;
 /// can save.
 const POLL_TIME: Duration = Duration::from_micros(50);
 
+/// Time between two system calls of a poll.
+const POLL_PAUSE: Duration = Duration::from_micros(5);
+
+/// Maximum delay before the first system call of a poll.
+const MAX_DELAY: Duration = Duration::from_micros(45);
+
+/// Time by which the delay before the first system call of a poll changes.
+const DELAY_STEP: Duration = Duration::from_nanos(500);
+
 /// Maximum number of sleeps between two polls.
 const MAX_PAUSE: u32 = 255;
 
@@ -30,6 +42,23 @@ pub(super) struct Poll {
     epoll: OwnedFd,
     events: Vec<Event>,
     backoff: Backoff,
+    delay: Delay,
+}
+
+/// The time from the start of a poll to its first system call. It follows the median of the times at which
+/// events came lately.
+#[derive(Debug, Default)]
+struct Delay(Duration);
+
+impl Delay {
+    /// Notes that a poll found events. `at_once` says that its first call did.
+    fn found(&mut self, at_once: bool) {
+        self.0 = if at_once {
+            self.0.saturating_sub(DELAY_STEP)
+        } else {
+            (self.0 + DELAY_STEP).min(MAX_DELAY)
+        };
+    }
 }
 
 /// Decides before which sleeps the thread polls.
@@ -61,7 +90,8 @@ impl Backoff {
 impl Poll {
     pub(super) fn new() -> io::Result<Poll> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        Ok(Poll { epoll, events: Vec::with_capacity(MAX_EVENTS), backoff: Backoff::default() })
+        let events = Vec::with_capacity(MAX_EVENTS);
+        Ok(Poll { epoll, events, backoff: Backoff::default(), delay: Delay::default() })
     }
 
     /// Adds a descriptor.
@@ -78,18 +108,31 @@ impl Poll {
     /// Waits until there are events, at most for `timeout`. `is_busy` says that requests were answered
     /// since the last call, so that more can be expected soon.
     pub(super) fn wait(&mut self, timeout: Option<Duration>, is_busy: bool) {
-        let zero = Some(Duration::ZERO);
-        if is_busy && timeout != zero && self.backoff.is_due() {
-            let start = Instant::now();
-            while start.elapsed() < POLL_TIME {
-                self.ask(zero);
-                if !self.events.is_empty() {
-                    return self.backoff.ended(true);
-                }
+        if is_busy && timeout != Some(Duration::ZERO) && self.backoff.is_due() {
+            let found = self.poll();
+            self.backoff.ended(found);
+            if found {
+                return;
             }
-            self.backoff.ended(false);
         }
         self.ask(timeout);
+    }
+
+    /// Polls. Returns whether there are events.
+    fn poll(&mut self) -> bool {
+        let start = Instant::now();
+        pause(self.delay.0);
+        let mut is_first = true;
+        while start.elapsed() < POLL_TIME {
+            self.ask(Some(Duration::ZERO));
+            if !self.events.is_empty() {
+                self.delay.found(is_first);
+                return true;
+            }
+            is_first = false;
+            pause(POLL_PAUSE);
+        }
+        false
     }
 
     /// Returns the numbers and kinds of the events.
@@ -112,9 +155,17 @@ impl Poll {
     }
 }
 
+/// Keeps the processor for this time.
+fn pause(time: Duration) {
+    let start = Instant::now();
+    while start.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Backoff, MAX_PAUSE};
+    use super::{Backoff, Delay, MAX_PAUSE, POLL_TIME};
 
     fn polls(backoff: &mut Backoff, sleeps: u32, found: bool) -> u32 {
         let mut count = 0;
@@ -140,5 +191,18 @@ mod tests {
         polls(&mut backoff, 1000, false);
         let count = polls(&mut backoff, 1000, true);
         assert!(count > 700, "{count}");
+    }
+
+    #[test]
+    fn the_delay_leaves_time_for_a_call() {
+        let mut delay = Delay::default();
+        for _ in 0..1000 {
+            delay.found(false);
+        }
+        assert!(delay.0 < POLL_TIME, "{delay:?}");
+        for _ in 0..1000 {
+            delay.found(true);
+        }
+        assert!(delay.0.is_zero(), "{delay:?}");
     }
 }

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use rustls::ServerConfig;
 
 use super::handler::Finish;
-use super::limits::Rates;
 use super::listener::Listener;
 use super::output::Worked;
 use super::pool::Pool;
+use super::rates::Rates;
 
 /// State that all threads of a server use.
 pub(super) struct Shared {

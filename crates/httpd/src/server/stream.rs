@@ -1,7 +1,6 @@
 //! The connection to a client, plain or encrypted.
 
 use std::io::{self, IoSlice, Read, Write};
-use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +18,6 @@ const TLS_BUFFER: usize = 64 * 1024;
 pub(super) struct Stream {
     socket: Arc<OwnedFd>,
     tls: Option<Box<ServerConnection>>,
-    /// The rate that was set last, or 0 if none was.
-    rate: u64,
     is_corked: bool,
 }
 
@@ -34,7 +31,7 @@ impl Stream {
             }
             connection.map(Box::new).map_err(io::Error::other)
         });
-        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, rate: 0, is_corked: false })
+        Ok(Stream { socket: Arc::new(socket), tls: tls.transpose()?, is_corked: false })
     }
 
     /// Returns the socket, which stays open as long as the result exists.
@@ -96,16 +93,6 @@ impl Stream {
             set_tcp_cork(&*self.socket, false)?;
         }
         self.tls.as_mut().map_or(Ok(()), |tls| flush(tls, &self.socket))
-    }
-
-    /// Limits the rate of the connection in bytes per second, or removes the limit.
-    pub(super) fn set_rate(&mut self, rate: Option<NonZeroU64>) -> io::Result<()> {
-        let rate = rate.map_or(u64::MAX, NonZeroU64::get);
-        if self.rate != rate {
-            fsops::socket::set_max_pacing_rate(self.socket.as_fd(), rate)?;
-            self.rate = rate;
-        }
-        Ok(())
     }
 
     /// Has the kernel drop the bytes in the send queue when the socket is closed. It would otherwise keep them

@@ -9,9 +9,9 @@ use super::clock::Clock;
 use super::connection::{Connection, State};
 use super::drive::{Next, Toolbox, scratch};
 use super::handler::Handler;
-use super::limits::Rates;
 use super::listener::Listener;
 use super::pool::{Mailbox, Pool};
+use super::rates::Rates;
 use super::shared::{Places, Shared};
 use super::stream::Stream;
 

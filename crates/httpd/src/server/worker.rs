@@ -11,6 +11,7 @@ use rustix::io::Errno;
 use rustix::net::SocketFlags;
 
 use super::Thread;
+use super::alarms::Alarms;
 use super::clock::Clock;
 use super::connection::{Connection, Connections, State};
 use super::drive::{Next, Toolbox, scratch};
@@ -44,8 +45,8 @@ pub(super) struct Worker<H> {
     next: Arc<Mailbox<Message<H>>>,
     /// Connections whose turn was over before their socket was full.
     ready: Vec<u64>,
-    /// Connections that wait for a share of the rate, and the end of their wait.
-    throttled: Vec<(Instant, u64)>,
+    /// Connections that wait until the limits of rates allow more.
+    throttled: Alarms,
     is_accepting: bool,
     /// Second of the last check of timeouts.
     checked: u32,
@@ -76,7 +77,7 @@ impl<H: Handler + 'static> Worker<H> {
             mailbox,
             next,
             ready: Vec::new(),
-            throttled: Vec::new(),
+            throttled: Alarms::new(),
             is_accepting: false,
             checked: 0,
         };
@@ -127,7 +128,7 @@ impl<H: Handler + 'static> Worker<H> {
             return Some(Duration::ZERO);
         }
         let now = Instant::now();
-        let next = self.throttled.iter().map(|&(time, _)| time).chain(stop_at).min();
+        let next = self.throttled.next().into_iter().chain(stop_at).min();
         let next = next.map(|time| time.saturating_duration_since(now));
         // Without connections, the thread sleeps until one comes.
         let tick = (self.connections.len() > 0 || !self.is_accepting).then_some(TICK);
@@ -241,7 +242,7 @@ impl<H: Handler + 'static> Worker<H> {
                 connection.is_ready = true;
                 self.ready.push(number);
             }
-            Next::At(time) => self.throttled.push((time, number)),
+            Next::At(time) => self.throttled.add(time, number),
             Next::Close => self.close(number),
         }
     }
@@ -267,13 +268,7 @@ impl<H: Handler + 'static> Worker<H> {
     }
 
     fn wake_throttled(&mut self) {
-        let now = self.toolbox.clock.now();
-        let due: Vec<u64> = self
-            .throttled
-            .extract_if(.., |(time, _)| *time <= now)
-            .map(|(_, number)| number)
-            .collect();
-        for number in due {
+        for number in self.throttled.due(self.toolbox.clock.now()) {
             if let Some(connection) = self.connections.get(number) {
                 connection.wake();
                 self.drive(number);
@@ -319,7 +314,7 @@ impl<H: Handler + 'static> Worker<H> {
 }
 
 impl Connection {
-    /// Ends a wait for a share of the rate.
+    /// Ends a wait for the limits of rates.
     fn wake(&mut self) {
         let state = std::mem::replace(&mut self.state, State::Idle);
         self.state = match state {

@@ -1,12 +1,13 @@
 //! The same files over TCP, over TLS and over a Unix socket.
 
 use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
 
-use httpd::server::{Address, Listener, Rates, Settings};
+use httpd::server::Rates;
 use runtime::Throttle;
 
 use crate::files::pattern;
-use crate::running::{Files, Running, SOCKET, TEXT, Transport};
+use crate::running::{Running, SOCKET, TEXT, Transport};
 
 fn start(transport: Transport) -> Running {
     Running::over(transport, Rates::default(), 1000)
@@ -90,9 +91,8 @@ fn a_response_is_complete_although_the_client_sends_more_than_the_server_reads()
 #[test]
 fn rates_change_no_byte_of_a_transport() {
     for transport in Transport::ALL {
-        let connection = NonZeroU64::new(16 << 20).filter(|_| transport != Transport::Unix);
         let total = Throttle::new(NonZeroU64::new(8 << 20));
-        let rates = Rates { connection, after: 100_000, total };
+        let rates = Rates { connection: NonZeroU64::new(16 << 20), after: 100_000, total };
         let server = Running::over(transport, rates, 100);
         let bytes = pattern(2 << 20);
         server.write("f", &bytes);
@@ -113,11 +113,15 @@ fn a_server_removes_its_unix_socket() {
 }
 
 #[test]
-fn a_unix_socket_cannot_limit_its_connections() {
-    let tree = testkit::TempTree::new();
-    let listener = Listener::bind(&Address::Unix(tree.path().join("socket"))).expect("bound");
-    let rates = Rates { connection: NonZeroU64::new(1), ..Rates::default() };
-    let settings = Settings { listener, tls: None, rates, threads: 1, connections: 1 };
-    let refused = httpd::server::Server::<Files>::new(settings).err().expect("refused");
-    assert_eq!(refused.kind(), std::io::ErrorKind::Unsupported);
+fn every_transport_keeps_the_rate_of_a_connection() {
+    for transport in Transport::ALL {
+        let connection = NonZeroU64::new(1_000_000);
+        let rates = Rates { connection, after: 200_000, ..Rates::default() };
+        let server = Running::over(transport, rates, 100);
+        server.write("f", &pattern(600_000));
+        let start = Instant::now();
+        assert_eq!(server.connect().get("/file/f").body.len(), 600_000, "{transport:?}");
+        // The first 200,000 bytes and a burst of 100,000 bytes have no limit.
+        assert!(start.elapsed() >= Duration::from_millis(300), "{transport:?}");
+    }
 }

@@ -20,12 +20,6 @@ const UNIX_HOST: &str = "localhost";
 
 /// Runs the command. A signal ends it normally.
 pub(crate) fn run(args: &ShareArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    if args.unix.is_some() && args.rates.limit_rate.is_some() {
-        let text = "the kernel cannot limit the rate of a connection to a Unix socket";
-        let hint =
-            "limit all connections together with --limit-rate-total, or the rate in the proxy";
-        return Err(CommandError::new(Exit::Usage, text).hint(hint));
-    }
     let share = Share::bind(options(args, settings)?)?;
     let statistics = args.stats.then(|| share.statistics_reader());
     let stopper = share.stopper();

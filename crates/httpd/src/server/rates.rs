@@ -1,0 +1,209 @@
+//! Limits of rates.
+//!
+//! A connection with a limited rate sends short bursts: up to a tenth of a second's worth of bytes, and
+//! nothing until the time of these bytes is over. Letting the kernel pace the connection
+//! (`SO_MAX_PACING_RATE`) costs two to four times as much processor time (docs/design/sharing.md).
+
+use std::num::NonZeroU64;
+use std::time::{Duration, Instant};
+
+use runtime::Throttle;
+
+use super::limits::CALL;
+
+/// Time in which a connection sends the bytes of one burst on average. It is also the maximum amount of lost
+/// time that a connection can make up for after a pause.
+const PERIOD: Duration = Duration::from_millis(100);
+
+/// Minimum length of a burst in bytes.
+const MIN_BURST: usize = 1 << 10;
+
+/// Bytes that a connection reserves at a time if all connections together have a limit.
+const SHARE: usize = 32 << 10;
+
+/// The rates at which a server sends.
+#[derive(Debug, Default)]
+pub struct Rates {
+    /// Maximum rate of each connection in bytes per second.
+    pub connection: Option<NonZeroU64>,
+    /// Bytes of each response that are sent before the rate of the connection applies.
+    pub after: u64,
+    /// Maximum rate of all connections together.
+    pub total: Throttle,
+}
+
+/// The bytes that a connection may send now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Allowance {
+    /// This many bytes.
+    Bytes(usize),
+    /// Nothing before this time has passed.
+    Wait(Duration),
+}
+
+/// The state of the limits of a connection.
+#[derive(Debug, Default)]
+pub(super) struct Quota {
+    /// Time at which the connection may send its next burst.
+    next: Option<Instant>,
+    /// Bytes that were reserved of the total rate and not sent yet.
+    reserved: usize,
+}
+
+impl Rates {
+    /// Returns the rate of a connection after it has sent `sent` bytes of a response.
+    fn at(&self, sent: u64) -> Option<NonZeroU64> {
+        self.connection.filter(|_| sent >= self.after)
+    }
+}
+
+impl Quota {
+    /// Returns what may be sent now of `wanted` bytes, after `sent` bytes of the response.
+    pub(super) fn allow(
+        &mut self,
+        wanted: usize,
+        sent: u64,
+        rates: &Rates,
+        now: Instant,
+    ) -> Allowance {
+        let mut allowed = wanted.min(CALL);
+        if let Some(rate) = rates.at(sent) {
+            let earliest = now.checked_sub(PERIOD).unwrap_or(now);
+            let next = self.next.unwrap_or(now).max(earliest);
+            self.next = Some(next);
+            if next > now {
+                return Allowance::Wait(next - now);
+            }
+            allowed = allowed.min(burst(rate));
+        } else if rates.connection.is_some() {
+            let free = usize::try_from(rates.after.saturating_sub(sent)).unwrap_or(usize::MAX);
+            allowed = allowed.min(free);
+        }
+        if rates.total.rate().is_none() {
+            return Allowance::Bytes(allowed);
+        }
+        if self.reserved == 0 {
+            self.reserved = allowed.min(SHARE);
+            let wait = rates.total.reserve(self.reserved as u64);
+            if !wait.is_zero() {
+                return Allowance::Wait(wait);
+            }
+        }
+        Allowance::Bytes(allowed.min(self.reserved))
+    }
+
+    /// Notes that `bytes` more bytes were sent, after `sent` bytes of the response.
+    pub(super) fn spend(&mut self, bytes: usize, sent: u64, rates: &Rates) {
+        self.reserved = self.reserved.saturating_sub(bytes);
+        if let (Some(rate), Some(next)) = (rates.at(sent), &mut self.next) {
+            *next += Duration::from_nanos((bytes as u64).saturating_mul(1_000_000_000) / rate);
+        }
+    }
+}
+
+/// Returns the length of a burst.
+fn burst(rate: NonZeroU64) -> usize {
+    let bytes = u128::from(rate.get()) * PERIOD.as_millis() / 1000;
+    usize::try_from(bytes).unwrap_or(usize::MAX).clamp(MIN_BURST, CALL)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::num::NonZeroU64;
+    use std::time::{Duration, Instant};
+
+    use runtime::Throttle;
+
+    use super::{Allowance, CALL, MIN_BURST, Quota, Rates, SHARE};
+
+    /// Sends all the time. Returns the bytes sent until the end of each of `seconds`, and the largest burst.
+    /// The thread wakes up `late` after each wait.
+    fn sent_by(rates: &Rates, seconds: u64, late: Duration) -> (Vec<u64>, usize) {
+        let start = Instant::now();
+        let (mut now, mut sent, mut largest) = (start, 0, 0);
+        let mut quota = Quota::default();
+        let mut by_second = Vec::new();
+        while by_second.len() < usize::try_from(seconds).expect("few") {
+            match quota.allow(usize::MAX, sent, rates, now) {
+                Allowance::Bytes(bytes) => {
+                    quota.spend(bytes, sent, rates);
+                    sent += bytes as u64;
+                    largest = largest.max(bytes);
+                }
+                Allowance::Wait(time) => {
+                    now += time + late;
+                    let elapsed = usize::try_from((now - start).as_secs()).expect("few");
+                    by_second.resize(elapsed.min(usize::try_from(seconds).expect("few")), sent);
+                }
+            }
+        }
+        (by_second, largest)
+    }
+
+    fn rates(connection: u64) -> Rates {
+        Rates { connection: NonZeroU64::new(connection), ..Rates::default() }
+    }
+
+    #[test]
+    fn a_connection_keeps_its_rate() {
+        for rate in [100, 10_000, 1_000_000, 100_000_000, 5_000_000_000] {
+            for late in [0, 25, 60].map(Duration::from_millis) {
+                let (sent, largest) = sent_by(&rates(rate), 60, late);
+                assert!(largest <= CALL && largest as u64 <= (rate / 10).max(MIN_BURST as u64));
+                // The difference is a burst at most, and what is due while the thread is late.
+                let tolerance = largest as u64 + rate / 5;
+                for (second, sent) in (1..).zip(sent) {
+                    assert!(sent.abs_diff(rate * second) <= tolerance, "{rate}: {second}, {sent}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_pause_earns_no_long_burst() {
+        let (rates, mut now) = (rates(1_000_000), Instant::now());
+        let mut quota = Quota::default();
+        let mut at_once = |now| {
+            let mut sent = 0;
+            while let Allowance::Bytes(bytes) = quota.allow(usize::MAX, 0, &rates, now) {
+                quota.spend(bytes, 0, &rates);
+                sent += bytes;
+            }
+            sent
+        };
+        assert_eq!(at_once(now), 100_000);
+        now += Duration::from_secs(3600);
+        assert_eq!(at_once(now), 200_000);
+    }
+
+    #[test]
+    fn the_first_bytes_have_no_limit() {
+        let rates = Rates { after: 3_000_000, ..rates(1_000_000) };
+        let (now, mut quota, mut sent) = (Instant::now(), Quota::default(), 0);
+        while let Allowance::Bytes(bytes) = quota.allow(usize::MAX, sent, &rates, now) {
+            quota.spend(bytes, sent, &rates);
+            sent += bytes as u64;
+        }
+        assert_eq!(sent, 3_100_000);
+    }
+
+    #[test]
+    fn without_a_limit_a_call_is_as_long_as_it_may_be() {
+        let (mut quota, now) = (Quota::default(), Instant::now());
+        let mut allow = |wanted| quota.allow(wanted, 0, &Rates::default(), now);
+        assert_eq!(allow(10), Allowance::Bytes(10));
+        assert_eq!(allow(CALL + 1), Allowance::Bytes(CALL));
+    }
+
+    #[test]
+    fn connections_wait_for_their_share_once() {
+        let total = Throttle::new(NonZeroU64::new(SHARE as u64));
+        let (rates, now) = (Rates { total, ..Rates::default() }, Instant::now());
+        let (mut first, mut second) = (Quota::default(), Quota::default());
+        assert_eq!(first.allow(SHARE * 2, 0, &rates, now), Allowance::Bytes(SHARE));
+        assert!(matches!(second.allow(SHARE, 0, &rates, now), Allowance::Wait(_)));
+        assert_eq!(second.allow(SHARE, 0, &rates, now), Allowance::Bytes(SHARE), "after the wait");
+        second.spend(SHARE - 1, 0, &rates);
+        assert_eq!(second.allow(SHARE, 0, &rates, now), Allowance::Bytes(1));
+    }
+}
