@@ -8,7 +8,7 @@ use crate::race::serve::figures::{
     REQUESTS, RESIDENT, SOFTIRQS, UNDISTURBED_CALLS, UNDISTURBED_REQUESTS,
 };
 use crate::race::serve::loads::{How, LOADS, Load, by_id};
-use crate::record::{Role, Tool, Unit};
+use crate::record::{Record, Role, Tool, Unit};
 use crate::stats::{Spread, float, median, spread};
 
 use super::bars::{self, Bar};
@@ -86,13 +86,23 @@ pub(super) fn median_of(
     median(comparison.record.values_of(load, tool, what))
 }
 
-/// Returns the number of system calls of a server for each request.
+/// Returns the number of system calls of a server for each request, without strace. If perf has not
+/// counted them, it is the number with strace.
 pub(super) fn calls_per_request(
     comparisons: &[&Comparison],
     load: &str,
     tool: &str,
 ) -> Option<f64> {
     let record = of_load(comparisons, load)?.record;
+    undisturbed_calls(record, load, tool).or_else(|| traced_calls(record, load, tool))
+}
+
+fn undisturbed_calls(record: &Record, load: &str, tool: &str) -> Option<f64> {
+    let count = |what| record.count(load, tool, what).map(float);
+    Some(count(UNDISTURBED_CALLS)? / count(UNDISTURBED_REQUESTS)?)
+}
+
+fn traced_calls(record: &Record, load: &str, tool: &str) -> Option<f64> {
     let count = |what| record.count(load, tool, what).map(float);
     Some(count(ALL_CALLS)? / count(REQUESTS)?)
 }
@@ -202,7 +212,7 @@ fn write_calls(page: &mut String, comparison: &Comparison) {
         .record
         .tools
         .iter()
-        .filter_map(|tool| Some((tool, calls_per_request(&[comparison], id, &tool.name)?)))
+        .filter_map(|tool| Some((tool, traced_calls(comparison.record, id, &tool.name)?)))
         .collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     page.push_str(
@@ -224,9 +234,8 @@ fn write_calls(page: &mut String, comparison: &Comparison) {
             .into_iter()
             .map(|(calls, what)| format!("{what} {}", number(float(calls) / float(requests))))
             .collect();
-        let undisturbed = |what| comparison.record.count(id, &tool.name, what).map(float);
-        let undisturbed = undisturbed(UNDISTURBED_CALLS).zip(undisturbed(UNDISTURBED_REQUESTS));
-        let undisturbed = undisturbed.map_or("-".into(), |(calls, of)| number(calls / of));
+        let undisturbed = undisturbed_calls(comparison.record, id, &tool.name);
+        let undisturbed = undisturbed.map_or("-".into(), number);
         let (name, calls, which) = (name(tool), number(calls), inline(&which.join(", ")));
         page.push_str(&format!("| {name} | {calls} | {which} | {undisturbed} |\n"));
     }

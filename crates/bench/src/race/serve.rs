@@ -228,12 +228,10 @@ impl Race {
 impl Ground {
     fn new(root: &Path, names: u64, descriptors: u64) -> Result<Self, Failure> {
         let sets = Sets::of(names);
-        // Reading the files leaves their contents in the page cache.
         let read = |path: String| {
-            let file = root.join(&path);
-            let read = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
-            let size = read.map_err(|e| Failure::at(&file, e))?;
-            Ok((format!("/{path}"), size))
+            let path = format!("/{path}");
+            let size = read_whole(root, &path)?;
+            Ok((path, size))
         };
         Ok(Self {
             small: sets.small().map(read).collect::<Result<_, _>>()?,
@@ -251,6 +249,19 @@ impl Ground {
         })
     }
 
+    /// Reads the files of a load again. The host of a virtual machine may have had it drop pages that
+    /// no process maps.
+    fn warm(&self, target: Target) -> Result<(), Failure> {
+        let files = match target {
+            Target::Small | Target::Unchanged => &self.small[..],
+            Target::Many => &self.many,
+            Target::Mib => &self.mib,
+            Target::Big | Target::Ranges => std::slice::from_ref(&self.big),
+            Target::Missing => &[],
+        };
+        files.iter().try_for_each(|(path, _)| read_whole(&self.root, path).map(drop))
+    }
+
     /// Returns the result of the checks under a load, in words.
     fn answers(&self, load: &str) -> String {
         let of_load = self.troubles.iter().filter(|(known, ..)| *known == load);
@@ -261,6 +272,13 @@ impl Ground {
         }
         failed.join(". ")
     }
+}
+
+/// Reads a file, which leaves its contents in the page cache. Returns its size.
+fn read_whole(root: &Path, path: &str) -> Result<u64, Failure> {
+    let file = root.join(&path[1..]);
+    let read = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+    read.map_err(|e| Failure::at(&file, e))
 }
 
 /// Returns true if a server is measured under a load in this round.

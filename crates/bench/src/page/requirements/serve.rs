@@ -49,7 +49,7 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
         rows.push(row(work, 3.1, Measure::Each, calls));
     }
     let cpu = |load: &str, tool: &str| of(load, tool, CPU);
-    // Most of the work for a paced connection is done by timers, outside the server.
+    // Timers may send packets outside the server.
     let with_softirqs = |load: &str, tool: &str| Some(cpu(load, tool)? + of(load, tool, SOFTIRQS)?);
     rows.extend([
         row(

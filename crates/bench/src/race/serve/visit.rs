@@ -90,6 +90,7 @@ impl Visit {
     }
 
     fn measure_once(&self, ground: &Ground, load: &Load) -> Result<Outcome, Failure> {
+        ground.warm(load.target)?;
         let meter = self.server.meter();
         meter.restart_peak();
         let plan = self.plan(ground, load)?;
