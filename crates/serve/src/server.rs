@@ -47,11 +47,12 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time after which a client that takes no bytes of a response is dropped.
 const STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Maximum number of unsent bytes in the socket of a connection with a limited rate. The default of
-/// the kernel would let each slow client hold megabytes.
+/// Limit for the unsent bytes in the socket of a connection with a limited rate. With the default of the
+/// kernel, each slow client could hold megabytes.
 const UNSENT: u32 = 128 << 10;
 
-/// The kernel can exceed [`UNSENT`] by one segment of at most 64 KiB.
+/// Maximum number of unsent bytes in such a socket. The kernel can exceed [`UNSENT`] by one segment of at
+/// most 64 KiB.
 const MOST_UNSENT: u64 = UNSENT as u64 + (64 << 10);
 
 /// Maximum size of the head of a request, in bytes.

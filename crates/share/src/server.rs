@@ -36,7 +36,7 @@ pub struct Options {
     pub directories: Vec<PathBuf>,
     /// Where to listen.
     pub listen: Address,
-    /// Limits of rates. A Unix socket MUST NOT have a limit for each connection.
+    /// Rate limits.
     pub rates: Rates,
     /// True if requests need no token.
     pub is_public: bool,

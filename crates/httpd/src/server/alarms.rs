@@ -1,17 +1,18 @@
-//! Connections that wait for a certain time.
+//! Connections that wait until a certain time.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Precision of the times in milliseconds. Connections whose times are close to each other are woken together, which costs
-/// less than one wakeup of the thread for each.
+/// Interval between wakeups in milliseconds. Connections whose times fall into the same interval are woken
+/// together at its end, which costs less than a wakeup of the thread for each of them.
 const GRAIN: u64 = 25;
 
-/// The connections of a thread that wait for a certain time.
+/// The connections of a thread that wait until a certain time.
 #[derive(Debug)]
 pub(super) struct Alarms {
     start: Instant,
-    /// The numbers of connections, by their time in units of [`GRAIN`] since the start.
+    /// The numbers of the connections, by the time at which they are woken, in units of [`GRAIN`] since the
+    /// start.
     waiting: BTreeMap<u64, Vec<u64>>,
 }
 
@@ -20,7 +21,8 @@ impl Alarms {
         Alarms { start: Instant::now(), waiting: BTreeMap::new() }
     }
 
-    /// Adds a connection that waits until `time`. It is woken up to 25 ms later.
+    /// Adds a connection that waits until `time`. Its alarm goes off at the next multiple of [`GRAIN`], at
+    /// most 25 ms later.
     pub(super) fn add(&mut self, time: Instant, number: u64) {
         let tick = self.ticks(time) + 1;
         self.waiting.entry(tick).or_default().push(number);
@@ -33,7 +35,7 @@ impl Alarms {
         self.start.checked_add(since)
     }
 
-    /// Removes the connections whose time has come, and returns them.
+    /// Removes the connections whose alarms are due, and returns their numbers.
     pub(super) fn due(&mut self, now: Instant) -> Vec<u64> {
         let later = self.waiting.split_off(&(self.ticks(now) + 1));
         let due = std::mem::replace(&mut self.waiting, later);

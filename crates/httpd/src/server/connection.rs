@@ -67,7 +67,7 @@ pub(super) enum State {
     Working(Working),
     /// The client, which has to take the response.
     Sending(Box<Output>),
-    /// The time at which the limits of rates allow more.
+    /// The time at which the rate limits allow more bytes.
     Throttled(Box<Output>),
     /// The end of what the client sends, after a response that ends the connection.
     Lingering,

@@ -1,4 +1,4 @@
-//! Limits of time, and of the work that a connection may cause before others have their turn.
+//! Timeouts, and limits on the work for one connection before others have their turn.
 
 use std::time::Duration;
 

@@ -12,7 +12,7 @@
 //! | `handler` | the contract with the program that answers requests |
 //! | `pool` | threads for work that may wait for a disk |
 //! | `poll`, `alarms` | waiting for events and times |
-//! | `rates` | limits of rates |
+//! | `rates` | rate limits |
 //! | `shared` | state of all threads, and their messages |
 //! | `clock`, `limits`, `counters` | the time of a turn, limits, statistics |
 //! | `testing` | a connection for fuzzers (feature `testing`) |
@@ -78,7 +78,7 @@ pub struct Settings {
     pub listener: Listener,
     /// The certificate and key. `None` for connections without encryption.
     pub tls: Option<Arc<ServerConfig>>,
-    /// Limits of rates.
+    /// Rate limits.
     pub rates: Rates,
     /// Number of threads.
     pub threads: usize,

@@ -14,7 +14,7 @@ use super::stream::Stream;
 /// Bytes of a file that are read at a time if they have to be encrypted.
 const PIECE: usize = 32 << 10;
 
-/// Number of calls for whose bytes the page cache is asked at a time.
+/// Number of `sendfile` calls whose bytes are looked up in the page cache at a time.
 const CALLS_AHEAD: u64 = 8;
 
 /// Number of bytes that are left of a file from which on it is sent in full segments. This saves a quarter of the
@@ -44,7 +44,7 @@ pub(super) enum Progress {
     Done,
     /// The turn of the connection is over; the socket may take more.
     Again,
-    /// The limits of rates allow nothing for this time.
+    /// The rate limits allow no bytes until this time has passed.
     Wait(Duration),
     /// Another thread has to do some work first.
     Work(Work),
@@ -116,7 +116,7 @@ impl Output {
         self.sent
     }
 
-    /// Sends what the socket takes and the limits of rates allow.
+    /// Sends as much as the socket takes and the rate limits allow, until the turn of the connection is over.
     ///
     /// # Errors
     ///
@@ -302,8 +302,9 @@ fn has_changed(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
 }
 
-/// Returns how many bytes at the start of a range are in the page cache: those of several calls with
-/// `length` bytes, or those of one call. Returns `None` if not even these are there.
+/// Returns how many bytes at the start of a range are known to be in the page cache: those of
+/// [`CALLS_AHEAD`] calls that send `length` bytes each, or only those of the first call. Returns `None` if
+/// bytes of the first call are missing, or if the kernel does not report this.
 fn cached(range: &FileRange, length: usize) -> Option<u64> {
     [length as u64 * CALLS_AHEAD, length as u64]
         .map(|length| length.min(range.end - range.at))

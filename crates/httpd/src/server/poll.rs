@@ -7,8 +7,9 @@
 //! further poll without an event, it skips twice as many polls, up to 255. An idle server and a server
 //! with distant clients therefore sleep at once.
 //!
-//! Between two system calls of a poll, the thread pauses. Before the first one, it waits for as long as
-//! the next event has lately taken, so that about every second poll needs only one call.
+//! The thread pauses between the system calls of a poll. Before the first call, it waits for about the
+//! median time that recent events took to arrive. About half of the polls that find an event therefore
+//! need only one call.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -22,13 +23,13 @@ use rustix::io::Errno;
 /// can save.
 const POLL_TIME: Duration = Duration::from_micros(50);
 
-/// Time between two system calls of a poll.
+/// Pause between two system calls of a poll.
 const POLL_PAUSE: Duration = Duration::from_micros(5);
 
 /// Maximum delay before the first system call of a poll.
 const MAX_DELAY: Duration = Duration::from_micros(45);
 
-/// Time by which the delay before the first system call of a poll changes.
+/// Amount by which a poll that finds events lengthens or shortens the delay before the first system call.
 const DELAY_STEP: Duration = Duration::from_nanos(500);
 
 /// Maximum number of sleeps between two polls.
@@ -45,13 +46,13 @@ pub(super) struct Poll {
     delay: Delay,
 }
 
-/// The time from the start of a poll to its first system call. It follows the median of the times at which
-/// events came lately.
+/// The time from the start of a poll to its first system call. It follows the median of the times that
+/// recent events took to arrive.
 #[derive(Debug, Default)]
 struct Delay(Duration);
 
 impl Delay {
-    /// Notes that a poll found events. `at_once` says that its first call did.
+    /// Adjusts the delay after a poll that found events. `at_once` says whether its first call found them.
     fn found(&mut self, at_once: bool) {
         self.0 = if at_once {
             self.0.saturating_sub(DELAY_STEP)
@@ -118,7 +119,7 @@ impl Poll {
         self.ask(timeout);
     }
 
-    /// Polls. Returns whether there are events.
+    /// Polls for up to [`POLL_TIME`]. Returns whether there are events.
     fn poll(&mut self) -> bool {
         let start = Instant::now();
         pause(self.delay.0);
@@ -155,7 +156,7 @@ impl Poll {
     }
 }
 
-/// Keeps the processor for this time.
+/// Waits for this time without giving up the processor.
 fn pause(time: Duration) {
     let start = Instant::now();
     while start.elapsed() < time {

@@ -1,8 +1,8 @@
-//! Limits of rates.
+//! Limits the rate of each connection, and the rate of all connections together.
 //!
-//! A connection with a limited rate sends short bursts: up to a tenth of a second's worth of bytes, and
-//! nothing until the time of these bytes is over. Letting the kernel pace the connection
-//! (`SO_MAX_PACING_RATE`) costs two to four times as much processor time (docs/design/sharing.md).
+//! A connection with a limited rate sends short bursts: up to a tenth of a second's worth of bytes, and then
+//! nothing for the time that these bytes take at the limited rate. Letting the kernel pace the connection
+//! (`SO_MAX_PACING_RATE`) costs half as much processor time again (docs/design/sharing.md).
 
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
@@ -11,14 +11,15 @@ use runtime::Throttle;
 
 use super::limits::CALL;
 
-/// Time in which a connection sends the bytes of one burst on average. It is also the maximum amount of lost
-/// time that a connection can make up for after a pause.
+/// Time that a burst of maximum length takes at the limited rate, unless [`MIN_BURST`] or [`CALL`] determines
+/// the length. It is also the maximum amount of lost time that a connection can make up for after a pause.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Minimum length of a burst in bytes.
+/// Lower bound of the maximum length of a burst, in bytes. It applies to low rates, unless it is more than the
+/// bytes of a second.
 const MIN_BURST: usize = 1 << 10;
 
-/// Bytes that a connection reserves at a time if all connections together have a limit.
+/// Maximum number of bytes that a connection reserves at a time from the rate of all connections.
 const SHARE: usize = 32 << 10;
 
 /// The rates at which a server sends.
@@ -37,28 +38,32 @@ pub struct Rates {
 pub(super) enum Allowance {
     /// This many bytes.
     Bytes(usize),
-    /// Nothing before this time has passed.
+    /// No bytes until this time has passed.
     Wait(Duration),
 }
 
-/// The state of the limits of a connection.
+/// The state of the rate limits for one connection.
 #[derive(Debug, Default)]
 pub(super) struct Quota {
-    /// Time at which the connection may send its next burst.
+    /// Time at which the connection may begin its next burst.
     next: Option<Instant>,
-    /// Bytes that were reserved of the total rate and not sent yet.
+    /// Bytes that are left of the current burst.
+    left: usize,
+    /// Bytes that the connection has reserved from the rate of all connections, but not sent yet.
     reserved: usize,
 }
 
 impl Rates {
-    /// Returns the rate of a connection after it has sent `sent` bytes of a response.
+    /// Returns the maximum rate of a connection that has sent `sent` bytes of a response. `None` means no
+    /// limit.
     fn at(&self, sent: u64) -> Option<NonZeroU64> {
         self.connection.filter(|_| sent >= self.after)
     }
 }
 
 impl Quota {
-    /// Returns what may be sent now of `wanted` bytes, after `sent` bytes of the response.
+    /// Returns how many of `wanted` bytes the connection may send now, or how long it has to wait. It has
+    /// already sent `sent` bytes of the response.
     pub(super) fn allow(
         &mut self,
         wanted: usize,
@@ -71,10 +76,12 @@ impl Quota {
             let earliest = now.checked_sub(PERIOD).unwrap_or(now);
             let next = self.next.unwrap_or(now).max(earliest);
             self.next = Some(next);
-            if next > now {
+            if next <= now {
+                self.left = burst(rate);
+            } else if self.left == 0 {
                 return Allowance::Wait(next - now);
             }
-            allowed = allowed.min(burst(rate));
+            allowed = allowed.min(self.left);
         } else if rates.connection.is_some() {
             let free = usize::try_from(rates.after.saturating_sub(sent)).unwrap_or(usize::MAX);
             allowed = allowed.min(free);
@@ -92,19 +99,23 @@ impl Quota {
         Allowance::Bytes(allowed.min(self.reserved))
     }
 
-    /// Notes that `bytes` more bytes were sent, after `sent` bytes of the response.
+    /// Records that the connection sent `bytes` bytes, after the first `sent` bytes of the response.
     pub(super) fn spend(&mut self, bytes: usize, sent: u64, rates: &Rates) {
         self.reserved = self.reserved.saturating_sub(bytes);
         if let (Some(rate), Some(next)) = (rates.at(sent), &mut self.next) {
             *next += Duration::from_nanos((bytes as u64).saturating_mul(1_000_000_000) / rate);
+            self.left = self.left.saturating_sub(bytes);
         }
     }
 }
 
-/// Returns the length of a burst.
+/// Returns the maximum length of a burst in bytes.
 fn burst(rate: NonZeroU64) -> usize {
-    let bytes = u128::from(rate.get()) * PERIOD.as_millis() / 1000;
-    usize::try_from(bytes).unwrap_or(usize::MAX).clamp(MIN_BURST, CALL)
+    let bytes = |time: Duration| {
+        let bytes = u128::from(rate.get()) * time.as_millis() / 1000;
+        usize::try_from(bytes).unwrap_or(usize::MAX)
+    };
+    bytes(PERIOD).clamp(bytes(Duration::from_secs(1)).min(MIN_BURST), CALL)
 }
 
 #[cfg(test)]
@@ -116,8 +127,8 @@ mod tests {
 
     use super::{Allowance, CALL, MIN_BURST, Quota, Rates, SHARE};
 
-    /// Sends all the time. Returns the bytes sent until the end of each of `seconds`, and the largest burst.
-    /// The thread wakes up `late` after each wait.
+    /// Simulates a connection that always has bytes to send, on a thread that wakes up `late` after the end
+    /// of each wait. Returns the total number of bytes sent by the end of each second, and the largest burst.
     fn sent_by(rates: &Rates, seconds: u64, late: Duration) -> (Vec<u64>, usize) {
         let start = Instant::now();
         let (mut now, mut sent, mut largest) = (start, 0, 0);
@@ -146,11 +157,12 @@ mod tests {
 
     #[test]
     fn a_connection_keeps_its_rate() {
-        for rate in [100, 10_000, 1_000_000, 100_000_000, 5_000_000_000] {
+        for rate in [1, 100, 10_000, 1_000_000, 100_000_000, 5_000_000_000] {
             for late in [0, 25, 60].map(Duration::from_millis) {
                 let (sent, largest) = sent_by(&rates(rate), 60, late);
-                assert!(largest <= CALL && largest as u64 <= (rate / 10).max(MIN_BURST as u64));
-                // The difference is a burst at most, and what is due while the thread is late.
+                let longest = (rate / 10).max(rate.min(MIN_BURST as u64));
+                assert!(largest <= CALL && largest as u64 <= longest, "{rate}: {largest}");
+                // The difference is at most one burst and the bytes that are due while the thread is late.
                 let tolerance = largest as u64 + rate / 5;
                 for (second, sent) in (1..).zip(sent) {
                     assert!(sent.abs_diff(rate * second) <= tolerance, "{rate}: {second}, {sent}");
@@ -174,6 +186,19 @@ mod tests {
         assert_eq!(at_once(now), 100_000);
         now += Duration::from_secs(3600);
         assert_eq!(at_once(now), 200_000);
+    }
+
+    #[test]
+    fn a_burst_consists_of_several_pieces() {
+        let (rates, now) = (rates(1_000_000), Instant::now());
+        let mut quota = Quota::default();
+        for left in [100_000, 99_800, 80_000] {
+            assert_eq!(quota.allow(usize::MAX, 0, &rates, now), Allowance::Bytes(left));
+            quota.spend(if left == 100_000 { 200 } else { 19_800 }, 0, &rates);
+        }
+        quota.spend(60_200, 0, &rates);
+        let wait = Allowance::Wait(Duration::from_millis(100));
+        assert_eq!(quota.allow(usize::MAX, 0, &rates, now), wait);
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub(super) struct Worker<H> {
     next: Arc<Mailbox<Message<H>>>,
     /// Connections whose turn was over before their socket was full.
     ready: Vec<u64>,
-    /// Connections that wait until the limits of rates allow more.
+    /// Connections that wait until the rate limits allow more.
     throttled: Alarms,
     is_accepting: bool,
     /// Second of the last check of timeouts.
@@ -314,7 +314,7 @@ impl<H: Handler + 'static> Worker<H> {
 }
 
 impl Connection {
-    /// Ends a wait for the limits of rates.
+    /// Ends a wait for the rate limits.
     fn wake(&mut self) {
         let state = std::mem::replace(&mut self.state, State::Idle);
         self.state = match state {

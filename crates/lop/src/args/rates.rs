@@ -12,8 +12,7 @@ use crate::quantity::parse_rate;
 pub(crate) struct RateArgs {
     /// Send at most RATE bytes per second on each connection: 500k, 20MiB
     ///
-    /// The limit applies to files and pages. The kernel enforces it, but does not delay the first packets of a
-    /// connection.
+    /// The limit applies to files and pages. It does not delay the first bytes of a connection.
     #[arg(long, value_name = "RATE", value_parser = parse_rate)]
     pub(crate) limit_rate: Option<NonZeroU64>,
 
