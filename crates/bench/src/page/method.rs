@@ -75,7 +75,8 @@ in Lua. Both are closed loops, in which a client waits for its response. A stall
 barely shows in the latencies (coordinated omission). One load therefore sends requests at a fixed rate, half of what the
 tuned nginx reaches with ten clients, and measures each latency from the time at which the request was due. Before the
 first round, all bodies of the 1,000 files and the 64 files, one in a hundred of the many files, and 64 ranges are
-compared with the files. The files are read before each load, so that their contents are in the page cache.
+compared with the files. Before each measurement, the files of the load are read, so that their contents are in the page
+cache.
 
 nginx runs with the settings of Debian, which include a log and a worker for each processor, and tuned: one worker, no
 log, `open_file_cache_valid 1s`, no limit of requests per connection, with and without `sendfile`. lop is compared with

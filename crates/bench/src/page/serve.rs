@@ -86,8 +86,7 @@ pub(super) fn median_of(
     median(comparison.record.values_of(load, tool, what))
 }
 
-/// Returns the number of system calls of a server for each request, without strace. If perf has not
-/// counted them, it is the number with strace.
+/// Returns the system calls per request that perf counted, or those that strace counted if perf has none.
 pub(super) fn calls_per_request(
     comparisons: &[&Comparison],
     load: &str,

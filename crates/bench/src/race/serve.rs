@@ -249,7 +249,7 @@ impl Ground {
         })
     }
 
-    /// Reads the files of a load again. The host of a virtual machine may have had it drop pages that
+    /// Reads the files of a load again. The host of a virtual machine may have made the guest drop pages that
     /// no process maps.
     fn warm(&self, target: Target) -> Result<(), Failure> {
         let files = match target {
@@ -274,7 +274,7 @@ impl Ground {
     }
 }
 
-/// Reads a file, which leaves its contents in the page cache. Returns its size.
+/// Reads a file, so that its contents are in the page cache. Returns its size.
 fn read_whole(root: &Path, path: &str) -> Result<u64, Failure> {
     let file = root.join(&path[1..]);
     let read = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));

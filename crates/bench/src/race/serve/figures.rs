@@ -66,7 +66,8 @@ pub(super) fn figures(load: &Load, outcome: &Outcome) -> Vec<Figure> {
         }
         _ if load.target == Target::Big => {
             let rate = (BYTES_PER_SECOND, Unit::Bytes, float(report.bytes) / report.seconds);
-            cpu.into_iter().chain([rate]).chain(peak).collect()
+            let of_one = report.cpu_s.map(|cpu_s| cpu_s / float(report.requests));
+            seconds(CPU, of_one).into_iter().chain([rate]).chain(peak).collect()
         }
         _ => {
             let head = (HEAD, Unit::Number, float(*head_bytes as u64));
