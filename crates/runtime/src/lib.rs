@@ -44,5 +44,5 @@ pub use signals::{SignalsBlocked, is_ignored};
 pub use spill::unnamed_file;
 pub use stalls::{BlockedThread, blocked_threads};
 pub use sync::{Condvar, Mutex, OnPanic, on_panic};
-pub use throttle::Throttle;
+pub use throttle::{Throttle, Turns};
 pub use usage::{ThreadUsage, process_cpu};

@@ -14,14 +14,31 @@ const NAP: Duration = Duration::from_millis(50);
 #[derive(Debug, Default)]
 pub struct Throttle {
     rate: Option<NonZeroU64>,
+    turns: Mutex<Turns>,
+}
+
+/// The turns of operations that share a rate limit.
+#[derive(Debug, Default)]
+pub struct Turns {
     /// Time at which the next operation may start.
-    next: Mutex<Option<Instant>>,
+    next: Option<Instant>,
+}
+
+impl Turns {
+    /// Reserves `amount` units at `rate` units per second. Returns the time at which the caller may use
+    /// them, which is in the past if the caller need not wait.
+    pub fn reserve(&mut self, rate: NonZeroU64, amount: u64, now: Instant) -> Instant {
+        let earliest = now.checked_sub(NAP).unwrap_or(now);
+        let due = self.next.unwrap_or(now).max(earliest);
+        self.next = Some(due + Duration::from_nanos(amount.saturating_mul(1_000_000_000) / rate));
+        due
+    }
 }
 
 impl Throttle {
     /// Returns a throttle for `rate` units per second. `None` means no limit.
     pub fn new(rate: Option<NonZeroU64>) -> Throttle {
-        Throttle { rate, next: Mutex::default() }
+        Throttle { rate, turns: Mutex::default() }
     }
 
     /// Returns the limit in units per second.
@@ -56,12 +73,8 @@ impl Throttle {
     }
 
     fn next_turn(&self, rate: NonZeroU64, amount: u64) -> Instant {
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        let earliest = now.checked_sub(NAP).unwrap_or(now);
-        let due = next.unwrap_or(now).max(earliest);
-        *next = Some(due + Duration::from_nanos(amount.saturating_mul(1_000_000_000) / rate));
-        due
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        turns.reserve(rate, amount, Instant::now())
     }
 }
 

@@ -86,6 +86,10 @@ pub(super) fn median_of(
     median(comparison.record.values_of(load, tool, what))
 }
 
+/// The counts of system calls and requests under strace, and without it.
+const WITH_STRACE: [&str; 2] = [ALL_CALLS, REQUESTS];
+const WITHOUT_STRACE: [&str; 2] = [UNDISTURBED_CALLS, UNDISTURBED_REQUESTS];
+
 /// Returns the system calls per request that perf counted, or those that strace counted if perf has none.
 pub(super) fn calls_per_request(
     comparisons: &[&Comparison],
@@ -93,17 +97,14 @@ pub(super) fn calls_per_request(
     tool: &str,
 ) -> Option<f64> {
     let record = of_load(comparisons, load)?.record;
-    undisturbed_calls(record, load, tool).or_else(|| traced_calls(record, load, tool))
+    let undisturbed = per_request(record, load, tool, WITHOUT_STRACE);
+    undisturbed.or_else(|| per_request(record, load, tool, WITH_STRACE))
 }
 
-fn undisturbed_calls(record: &Record, load: &str, tool: &str) -> Option<f64> {
-    let count = |what| record.count(load, tool, what).map(float);
-    Some(count(UNDISTURBED_CALLS)? / count(UNDISTURBED_REQUESTS)?)
-}
-
-fn traced_calls(record: &Record, load: &str, tool: &str) -> Option<f64> {
-    let count = |what| record.count(load, tool, what).map(float);
-    Some(count(ALL_CALLS)? / count(REQUESTS)?)
+/// Returns the quotient of two counts: system calls, and requests.
+fn per_request(record: &Record, load: &str, tool: &str, counts: [&str; 2]) -> Option<f64> {
+    let [calls, requests] = counts.map(|what| record.count(load, tool, what).map(float));
+    Some(calls? / requests?)
 }
 
 fn of_load<'c, 'a>(comparisons: &[&'c Comparison<'a>], load: &str) -> Option<&'c Comparison<'a>> {
@@ -201,7 +202,7 @@ fn write_table(page: &mut String, comparison: &Comparison) {
         let unit = columns[0].2;
         page.push_str(&format!(" {} - {} |\n", shown(range.min, unit), shown(range.max, unit)));
     }
-    page.push_str("\nMedians of the rounds; *min - max* is about the first figure.\n\n");
+    page.push_str("\nMedians of the rounds. *min - max* is the range of the first figure.\n\n");
 }
 
 /// Writes a table of system calls per request, with the calls that occur in one of ten requests.
@@ -211,7 +212,9 @@ fn write_calls(page: &mut String, comparison: &Comparison) {
         .record
         .tools
         .iter()
-        .filter_map(|tool| Some((tool, traced_calls(comparison.record, id, &tool.name)?)))
+        .filter_map(|tool| {
+            Some((tool, per_request(comparison.record, id, &tool.name, WITH_STRACE)?))
+        })
         .collect();
     rows.sort_by(|a, b| a.1.total_cmp(&b.1));
     page.push_str(
@@ -233,7 +236,7 @@ fn write_calls(page: &mut String, comparison: &Comparison) {
             .into_iter()
             .map(|(calls, what)| format!("{what} {}", number(float(calls) / float(requests))))
             .collect();
-        let undisturbed = undisturbed_calls(comparison.record, id, &tool.name);
+        let undisturbed = per_request(comparison.record, id, &tool.name, WITHOUT_STRACE);
         let undisturbed = undisturbed.map_or("-".into(), number);
         let (name, calls, which) = (name(tool), number(calls), inline(&which.join(", ")));
         page.push_str(&format!("| {name} | {calls} | {which} | {undisturbed} |\n"));

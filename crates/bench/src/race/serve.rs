@@ -228,16 +228,16 @@ impl Race {
 impl Ground {
     fn new(root: &Path, names: u64, descriptors: u64) -> Result<Self, Failure> {
         let sets = Sets::of(names);
-        let read = |path: String| {
-            let path = format!("/{path}");
-            let size = read_whole(root, &path)?;
-            Ok((path, size))
+        let sized = |path: String| {
+            let file = root.join(&path);
+            let metadata = file.metadata().map_err(|e| Failure::at(&file, e))?;
+            Ok((format!("/{path}"), metadata.len()))
         };
         Ok(Self {
-            small: sets.small().map(read).collect::<Result<_, _>>()?,
-            mib: sets.mib().map(read).collect::<Result<_, _>>()?,
-            many: sets.many().map(read).collect::<Result<_, _>>()?,
-            big: read(BIG.to_owned())?,
+            small: sets.small().map(sized).collect::<Result<_, _>>()?,
+            mib: sets.mib().map(sized).collect::<Result<_, _>>()?,
+            many: sets.many().map(sized).collect::<Result<_, _>>()?,
+            big: sized(BIG.to_owned())?,
             processors: Processors::find()?,
             descriptors,
             open_rate: 0.0,
@@ -249,8 +249,8 @@ impl Ground {
         })
     }
 
-    /// Reads the files of a load again. The host of a virtual machine may have made the guest drop pages that
-    /// no process maps.
+    /// Reads the files of a load, so that their contents are in the page cache. They do not stay there: the
+    /// host of a virtual machine may make the guest drop pages that no process maps.
     fn warm(&self, target: Target) -> Result<(), Failure> {
         let files = match target {
             Target::Small | Target::Unchanged => &self.small[..],
@@ -259,7 +259,11 @@ impl Ground {
             Target::Big | Target::Ranges => std::slice::from_ref(&self.big),
             Target::Missing => &[],
         };
-        files.iter().try_for_each(|(path, _)| read_whole(&self.root, path).map(drop))
+        files.iter().try_for_each(|(path, _)| {
+            let file = self.root.join(&path[1..]);
+            let read = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
+            read.map(drop).map_err(|e| Failure::at(&file, e))
+        })
     }
 
     /// Returns the result of the checks under a load, in words.
@@ -272,13 +276,6 @@ impl Ground {
         }
         failed.join(". ")
     }
-}
-
-/// Reads a file, so that its contents are in the page cache. Returns its size.
-fn read_whole(root: &Path, path: &str) -> Result<u64, Failure> {
-    let file = root.join(&path[1..]);
-    let read = File::open(&file).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
-    read.map_err(|e| Failure::at(&file, e))
 }
 
 /// Returns true if a server is measured under a load in this round.

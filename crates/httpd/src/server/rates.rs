@@ -7,16 +7,14 @@
 use std::num::NonZeroU64;
 use std::time::{Duration, Instant};
 
-use runtime::Throttle;
+use runtime::{Throttle, Turns};
 
 use super::limits::CALL;
 
-/// Time that a burst of maximum length takes at the limited rate, unless [`MIN_BURST`] or [`CALL`] determines
-/// the length. It is also the maximum amount of lost time that a connection can make up for after a pause.
+/// Time that a burst takes at the limited rate, unless [`MIN_BURST`] or [`CALL`] determines its length.
 const PERIOD: Duration = Duration::from_millis(100);
 
-/// Lower bound of the maximum length of a burst, in bytes. It applies to low rates, unless it is more than the
-/// bytes of a second.
+/// Minimum length of a burst in bytes, unless the bytes of a second are fewer.
 const MIN_BURST: usize = 1 << 10;
 
 /// Maximum number of bytes that a connection reserves at a time from the rate of all connections.
@@ -33,7 +31,7 @@ pub struct Rates {
     pub total: Throttle,
 }
 
-/// The bytes that a connection may send now.
+/// How much a connection may send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Allowance {
     /// This many bytes.
@@ -45,8 +43,8 @@ pub(super) enum Allowance {
 /// The state of the rate limits for one connection.
 #[derive(Debug, Default)]
 pub(super) struct Quota {
-    /// Time at which the connection may begin its next burst.
-    next: Option<Instant>,
+    /// The turns of the bursts of the connection.
+    bursts: Turns,
     /// Bytes that are left of the current burst.
     left: usize,
     /// Bytes that the connection has reserved from the rate of all connections, but not sent yet.
@@ -73,13 +71,13 @@ impl Quota {
     ) -> Allowance {
         let mut allowed = wanted.min(CALL);
         if let Some(rate) = rates.at(sent) {
-            let earliest = now.checked_sub(PERIOD).unwrap_or(now);
-            let next = self.next.unwrap_or(now).max(earliest);
-            self.next = Some(next);
-            if next <= now {
+            if self.left == 0 {
                 self.left = burst(rate);
-            } else if self.left == 0 {
-                return Allowance::Wait(next - now);
+                let wait =
+                    self.bursts.reserve(rate, self.left as u64, now).saturating_duration_since(now);
+                if !wait.is_zero() {
+                    return Allowance::Wait(wait);
+                }
             }
             allowed = allowed.min(self.left);
         } else if rates.connection.is_some() {
@@ -102,14 +100,13 @@ impl Quota {
     /// Records that the connection sent `bytes` bytes, after the first `sent` bytes of the response.
     pub(super) fn spend(&mut self, bytes: usize, sent: u64, rates: &Rates) {
         self.reserved = self.reserved.saturating_sub(bytes);
-        if let (Some(rate), Some(next)) = (rates.at(sent), &mut self.next) {
-            *next += Duration::from_nanos((bytes as u64).saturating_mul(1_000_000_000) / rate);
+        if rates.at(sent).is_some() {
             self.left = self.left.saturating_sub(bytes);
         }
     }
 }
 
-/// Returns the maximum length of a burst in bytes.
+/// Returns the length of a burst in bytes.
 fn burst(rate: NonZeroU64) -> usize {
     let bytes = |time: Duration| {
         let bytes = u128::from(rate.get()) * time.as_millis() / 1000;
@@ -158,7 +155,7 @@ mod tests {
     #[test]
     fn a_connection_keeps_its_rate() {
         for rate in [1, 100, 10_000, 1_000_000, 100_000_000, 5_000_000_000] {
-            for late in [0, 25, 60].map(Duration::from_millis) {
+            for late in [0, 25, 45].map(Duration::from_millis) {
                 let (sent, largest) = sent_by(&rates(rate), 60, late);
                 let longest = (rate / 10).max(rate.min(MIN_BURST as u64));
                 assert!(largest <= CALL && largest as u64 <= longest, "{rate}: {largest}");
@@ -183,6 +180,7 @@ mod tests {
             }
             sent
         };
+        // Turns make up for half a burst of lost time, so another burst follows.
         assert_eq!(at_once(now), 100_000);
         now += Duration::from_secs(3600);
         assert_eq!(at_once(now), 200_000);
