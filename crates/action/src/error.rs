@@ -181,6 +181,16 @@ pub enum Reason {
         /// The path where it is now.
         at: Vec<u8>,
     },
+    /// The file has its name again. The copy or link that briefly had the name was not removed, because another
+    /// program may have written to it.
+    #[error(
+        "another program may have written to the copy or link that lop made for it, which is kept at {}",
+        shown(at)
+    )]
+    SubstituteKept {
+        /// The path of the copy or link.
+        at: Vec<u8>,
+    },
     /// The journal names no staging directory for the file, or the directory is missing.
     #[error("was moved to a directory that is missing now; is its file system mounted?")]
     StagingUnknown,
@@ -294,9 +304,9 @@ impl Reason {
         }
     }
 
-    /// Returns whether the file could not be moved back to its name.
+    /// Returns whether the file, or the copy or link that was made for it, is still in the staging directory.
     pub(crate) fn is_stranded(&self) -> bool {
-        matches!(self, Reason::Stranded { .. })
+        matches!(self, Reason::Stranded { .. } | Reason::SubstituteKept { .. })
     }
 
     /// Returns the reason for a file that was not handled because the user asked to stop.

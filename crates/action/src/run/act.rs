@@ -27,7 +27,7 @@ impl Worker<'_> {
     /// # Errors
     ///
     /// The reason why the action failed. The file has its name and content again, unless the reason
-    /// is [`Reason::Stranded`].
+    /// is [`Reason::Stranded`]. For [`Reason::SubstituteKept`], the copy is still in the staging directory.
     pub(crate) fn act(
         &mut self,
         one: &Redundant<'_>,

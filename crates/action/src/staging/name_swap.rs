@@ -188,7 +188,8 @@ impl<'a> NameSwap<'a> {
     ///
     /// # Errors
     ///
-    /// See [`NameSwap::roll_back`].
+    /// [`Reason::SubstituteKept`] if the substitute was renamed; the file has its name again. Otherwise
+    /// see [`NameSwap::roll_back`].
     pub(crate) fn roll_back_if(
         &self,
         substitute: &Substitute,
@@ -198,9 +199,11 @@ impl<'a> NameSwap<'a> {
         // `old` moves the substitute to `new`.
         for name in [&self.new, &self.old, &self.new] {
             self.empty_name(name, substitute, is_untouched).map_err(|_| {
-                let is_touched = self.staging.dir.stat_child(&self.touched).is_ok();
-                let name = if is_touched { &self.touched } else { name };
-                Reason::Stranded { at: self.staging.path_of(name) }
+                if self.staging.dir.stat_child(&self.touched).is_ok() {
+                    Reason::SubstituteKept { at: self.staging.path_of(&self.touched) }
+                } else {
+                    Reason::Stranded { at: self.staging.path_of(name) }
+                }
             })?;
         }
         Ok(())

@@ -36,6 +36,8 @@ impl Undo<'_> {
         let [leased, leased_there] =
             [&file, &there].map(|file| file.as_ref().and_then(Leased::new));
         let was = leased_there.as_ref().map(Leased::before);
+        let hold =
+            || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
         let loses_last_name = match &ready.there {
             Some(Substitute::Copy { .. }) => true,
             Some(Substitute::Link(_)) => was.is_some_and(|was| was.links < 2),
@@ -43,13 +45,13 @@ impl Undo<'_> {
         };
         if loses_last_name {
             let size = was.map_or(0, |was| was.size);
-            self.compare([&file, &there], size).inspect_err(|_| names.remove_temp())?;
+            let compared = self.compare([&file, &there], size);
+            // The substitute is still private, so it can be removed without a trace.
+            compared.and_then(|()| unwritten(&hold)).inspect_err(|_| names.remove_temp())?;
         }
-        let hold =
-            || [&leased, &leased_there].iter().all(|it| it.as_ref().is_some_and(Leased::holds));
         let is_untouched = || leased.as_ref().is_some_and(Leased::holds);
         move_in(ready, &names, &is_untouched, |taken| match &ready.there {
-            _ if loses_last_name => hold().then_some(()).ok_or(Reason::OpenForWriting),
+            _ if loses_last_name => unwritten(&hold),
             // Meanwhile, the link has become the last name of its file, and that file was not
             // compared.
             Some(Substitute::Link(_)) if taken.links < 2 => Err(Reason::Changed),
@@ -71,6 +73,11 @@ impl Undo<'_> {
             Err(Interrupted) => Err(Reason::stopped()),
         }
     }
+}
+
+/// Fails with [`Reason::OpenForWriting`] unless all leases hold.
+fn unwritten(hold: &dyn Fn() -> bool) -> Result<(), Reason> {
+    hold().then_some(()).ok_or(Reason::OpenForWriting)
 }
 
 /// Moves a link or copy from the staging directory to its name. If the file system can exchange

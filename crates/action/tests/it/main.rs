@@ -7,6 +7,7 @@ mod equality;
 mod faults;
 mod full;
 mod killed;
+mod leases;
 mod meddling;
 mod power;
 mod progress;
