@@ -45,6 +45,8 @@ pub(super) fn page(comparisons: &[&Comparison]) -> String {
     let mut page = format!(
         "# {}: every load\n\n[Summary of all jobs](../benchmarks.md), [method, machines and \
          tools](method.md). To repeat the runs: `cargo xtask race serve`.\n\n\
+         Except for counts of system calls, all figures are medians of the rounds. *min - max* is the range of the first\n\
+         figure in a row.\n\n\
          ![{}](serve.svg)\n\n",
         Job::Serve.title(),
         alternative(comparisons)
@@ -101,7 +103,7 @@ pub(super) fn calls_per_request(
     undisturbed.or_else(|| per_request(record, load, tool, WITH_STRACE))
 }
 
-/// Returns the quotient of two counts: system calls, and requests.
+/// Returns the system calls per request. `counts` are the names of the counts of system calls and requests.
 fn per_request(record: &Record, load: &str, tool: &str, counts: [&str; 2]) -> Option<f64> {
     let [calls, requests] = counts.map(|what| record.count(load, tool, what).map(float));
     Some(calls? / requests?)
@@ -202,7 +204,7 @@ fn write_table(page: &mut String, comparison: &Comparison) {
         let unit = columns[0].2;
         page.push_str(&format!(" {} - {} |\n", shown(range.min, unit), shown(range.max, unit)));
     }
-    page.push_str("\nMedians of the rounds. *min - max* is the range of the first figure.\n\n");
+    page.push('\n');
 }
 
 /// Writes a table of system calls per request, with the calls that occur in one of ten requests.
