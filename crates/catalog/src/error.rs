@@ -34,6 +34,9 @@ pub enum Error {
         /// Number of files without a directory; 0 if lop has not counted them.
         files: u64,
     },
+    /// There is a catalog already, and a new one was to be made.
+    #[error("{} exists already", .0.display())]
+    Exists(PathBuf),
     /// The catalog was written by a later version of lop.
     #[error("{} has format {found}; this lop knows formats up to {known}", path.display())]
     TooNew {

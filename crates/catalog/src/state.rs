@@ -28,7 +28,7 @@ impl FileState {
 
     /// Returns the state for a number in the catalog. A number that no version of lop has written
     /// counts as pending.
-    pub(crate) fn of(number: i64) -> FileState {
+    pub fn of(number: i64) -> FileState {
         match number {
             0 => FileState::Known,
             2 => FileState::Damaged,

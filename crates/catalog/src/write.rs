@@ -3,7 +3,7 @@
 //! `commit` determines how the results of a scan (`findings`) differ from the stored rows
 //! (`delta`), and writes the differences with the help of `scans`, `counts` and `sizes`. `marks` records
 //! files that were found damaged, and `forget` removes everything below a path. `changes` and
-//! `follow` record what lop itself did to files.
+//! `follow` record what lop itself did to files. `restore` fills a new catalog with exported rows.
 
 pub(crate) mod changes;
 mod commit;
@@ -14,5 +14,6 @@ mod follow;
 mod forget;
 pub(crate) mod marks;
 pub(crate) mod operation;
+pub(crate) mod restore;
 mod scans;
 pub(crate) mod sizes;

@@ -7,6 +7,7 @@
 
 mod act;
 mod ask;
+mod fleet;
 mod keep;
 mod manual;
 mod mirror;
@@ -32,6 +33,7 @@ pub(crate) use act::{
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
+pub(crate) use fleet::{ExportArgs, ExportNames, ImportArgs};
 pub(crate) use keep::{ForgetArgs, ValidateArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
@@ -206,6 +208,8 @@ Examples:
   lop refresh                   Bring the catalog up to date after a clean-up")]
     Refresh,
     Forget(ForgetArgs),
+    Export(ExportArgs),
+    Import(ImportArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
     /// Run the remote end of a mirror; started by lop on the other host

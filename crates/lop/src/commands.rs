@@ -4,10 +4,12 @@ mod completions;
 mod contains;
 mod dedupe;
 mod dups;
+mod export;
 mod file;
 mod forget;
 mod generate;
 mod history;
+mod import;
 mod ls;
 mod man;
 mod mirror;
@@ -43,6 +45,8 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Scan(args) => scan::run(args, settings),
         Command::Status => status::run(settings),
         Command::Forget(args) => forget::run(&args, settings),
+        Command::Export(args) => export::run(&args, settings),
+        Command::Import(args) => import::run(&args, settings),
         Command::Generate => generate::run(),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, settings),

@@ -39,6 +39,10 @@ pub enum Stage {
     Purge,
     /// Mirroring a tree.
     Mirror,
+    /// Writing the files of an export.
+    Export,
+    /// Making a catalog of an export.
+    Import,
 }
 
 /// Error of an operation that was stopped on request.
@@ -171,6 +175,8 @@ impl Progress {
             Stage::Count,
             Stage::Purge,
             Stage::Mirror,
+            Stage::Export,
+            Stage::Import,
         ];
         stages[usize::from(self.stage.load(Relaxed))]
     }

@@ -15,8 +15,8 @@ use crate::tables::rows::{FileRow, allocated_column};
 const ROWS_PER_STATEMENT: usize = 8;
 const COLUMNS: usize = 11;
 
-/// A row to insert into `file`: directory, name and the other columns.
-pub(crate) type NewRow<'a> = (i64, &'a [u8], FileRow);
+/// A file to store: the id of its directory, its name and its row.
+pub type NewFile<'a> = (i64, &'a [u8], FileRow);
 
 /// Inserts batches of rows until the sender closes `batches`. On an error, drops the receiver,
 /// which makes the sender stop.
@@ -25,7 +25,7 @@ pub(crate) type NewRow<'a> = (i64, &'a [u8], FileRow);
 pub(crate) fn insert_files(
     catalog: &Catalog,
     replacing: bool,
-    batches: Receiver<Vec<NewRow<'_>>>,
+    batches: Receiver<Vec<NewFile<'_>>>,
 ) -> Result<(), Error> {
     let Catalog { db, path } = catalog;
     let prepare = |rows| prepare(db, replacing, rows).at(path);
@@ -51,7 +51,7 @@ fn prepare(db: &Connection, replacing: bool, rows: usize) -> rusqlite::Result<St
     db.prepare(&format!("{verb} INTO file (dir, {columns}) VALUES {}", vec![row; rows].join(",")))
 }
 
-fn insert(statement: &mut Statement<'_>, rows: &[NewRow<'_>]) -> rusqlite::Result<()> {
+fn insert(statement: &mut Statement<'_>, rows: &[NewFile<'_>]) -> rusqlite::Result<()> {
     let mut at = 1;
     for (dir, name, row) in rows {
         let head = row.head.map(|head| head.0.get().cast_signed());

@@ -12,25 +12,34 @@ use crate::state::FileState;
 
 /// A row of `file`, without its directory and name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FileRow {
-    pub(crate) volume: i64,
-    pub(crate) inode: u64,
-    pub(crate) size: u64,
-    pub(crate) mtime_ns: i64,
-    pub(crate) ctime_ns: i64,
-    pub(crate) head: Option<Head>,
+pub struct FileRow {
+    /// The file system, as a row of `volume`.
+    pub volume: i64,
+    /// Inode number.
+    pub inode: u64,
+    /// Length in bytes.
+    pub size: u64,
+    /// Modification time in nanoseconds since the epoch.
+    pub mtime_ns: i64,
+    /// Change time in nanoseconds since the epoch.
+    pub ctime_ns: i64,
+    /// The head, if it was read.
+    pub head: Option<Head>,
     /// Number of bytes on disk.
-    pub(crate) allocated: u64,
+    pub allocated: u64,
     /// The row in `content`.
-    pub(crate) content: Option<i64>,
+    pub content: Option<i64>,
     /// If the state is not [`FileState::Known`], head and content have their last known values.
-    pub(crate) state: FileState,
+    pub state: FileState,
 }
 
 impl FileRow {
     /// The columns in the order in which [`FileRow::read`] expects them.
     pub(crate) const COLUMNS: &str =
         "name, volume, inode, size, mtime_ns, ctime_ns, head, content, state, allocated";
+
+    /// The index of the first column after [`FileRow::COLUMNS`].
+    pub(crate) const AFTER_COLUMNS: usize = 10;
 
     pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<FileRow> {
         let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
@@ -146,7 +155,7 @@ impl Catalog {
             let mut passed = 0;
             while passed < MAX_SKIPPED_ROWS {
                 let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
-                let dir: i64 = row.get(10).at(&self.path)?;
+                let dir: i64 = row.get(FileRow::AFTER_COLUMNS).at(&self.path)?;
                 while wanted.next_if(|&next| next < dir).is_some() {}
                 match wanted.peek() {
                     None => return Ok(()),

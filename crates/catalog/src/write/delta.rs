@@ -14,7 +14,7 @@ use super::findings::{CopyCount, Findings};
 use crate::matching::stored::Stored;
 use crate::matching::{RowMap, Suspect};
 use crate::state::FileState;
-use crate::tables::insert::NewRow;
+use crate::tables::insert::NewFile;
 use crate::tables::rows::{ContentRow, FileRow};
 use crate::tables::versions::{files_by_name, is_recent, version};
 use crate::tables::volumes::Volumes;
@@ -111,7 +111,7 @@ impl<'a> Delta<'a> {
     /// Sends the rows that differ from the stored ones, in key order.
     ///
     /// Stops early if the receiver is gone.
-    pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewRow<'a>>>) {
+    pub(crate) fn send_files(&mut self, to: &SyncSender<Vec<NewFile<'a>>>) {
         let tree = self.tree;
         let mut dirs: Vec<(i64, DirId)> =
             (0u32..).zip(&self.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();

@@ -126,6 +126,10 @@ impl ProgressLine {
     fn line(&self, stage: Stage, progress: &Progress, now: &Sample) -> Line {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         let alone = |doing| Line { doing, goal: None, parts: Vec::new() };
+        let counted = |doing, number, noun: &str| Line {
+            parts: vec![format!("{} {noun}", count(number))],
+            ..alone(doing)
+        };
         let changes = |doing, noun| {
             let rate = self.per_second(now, |sample| sample.bytes, size);
             contents(doing, noun, progress, now, rate)
@@ -157,9 +161,7 @@ impl ProgressLine {
             Stage::Commit => alone("Writing the catalog"),
             Stage::Act => changes("Changing files", "files"),
             Stage::Restore => changes("Restoring files", "files"),
-            Stage::Count => {
-                Line { parts: vec![format!("{} entries", count(now.removed))], ..alone("Counting") }
-            }
+            Stage::Count => counted("Counting", now.removed, "entries"),
             Stage::Purge => {
                 let all = load(&progress.removed_total);
                 let goal: (Counter, u64) = (|sample| sample.removed, all.max(now.removed));
@@ -168,6 +170,8 @@ impl ProgressLine {
                 Line { goal: Some(goal).filter(|_| all > 0), parts, doing: "Removing" }
             }
             Stage::Mirror => changes("Mirroring", "names"),
+            Stage::Export => counted("Exporting", now.files, "files"),
+            Stage::Import => counted("Importing", now.files, "files"),
         }
     }
 

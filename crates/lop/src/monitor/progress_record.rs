@@ -68,6 +68,8 @@ fn name(stage: Stage) -> &'static str {
         Stage::Count => "count",
         Stage::Purge => "purge",
         Stage::Mirror => "mirror",
+        Stage::Export => "export",
+        Stage::Import => "import",
     }
 }
 
@@ -88,6 +90,7 @@ impl Counts {
                 ..Counts::default()
             },
             Stage::Heads => files(done(&progress.heads_done), total(&progress.heads_total)),
+            Stage::Export | Stage::Import => files(done(&progress.files_done), None),
             Stage::Look => files(done(&progress.files_done), total(&progress.files_total)),
             Stage::Compare | Stage::Act | Stage::Restore | Stage::Mirror => Counts {
                 files_done: done(&progress.files_done),

@@ -15,6 +15,7 @@ impl From<catalog::Error> for CommandError {
         let exit = if full { Exit::Failed } else { Exit::Catalog };
         let hint = match &error {
             Error::Missing(_) => "scan something first: lop scan DIR",
+            Error::Exists(_) => "choose another one: --catalog FILE",
             Error::TooNew { .. } => "use the newer lop, or another catalog: --catalog FILE",
             Error::Orphans { .. } => "move it away and scan again, or use another: --catalog FILE",
             Error::TooOld { .. } => "the next 'lop scan' brings it up to date",

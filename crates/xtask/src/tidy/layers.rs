@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 18] = [
+const LAYERS: [(&str, u8); 19] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
@@ -17,6 +17,7 @@ const LAYERS: [(&str, u8); 18] = [
     ("action", 3),
     ("sweep", 3),
     ("dupes", 4),
+    ("export", 4),
     ("purge", 4),
     ("review", 4),
     ("space", 4),

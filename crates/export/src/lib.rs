@@ -1,0 +1,42 @@
+//! Exports a catalog as Parquet files that engines such as Spark read, and
+//! makes a catalog of an export.
+//!
+//! An export is a folder `HOST/EXPORT_ID` that never changes. It contains the files of five tables
+//! and, written last, a manifest with the number of rows and the digest of each file.
+//! `docs/fleet.md` describes the tables for users.
+//!
+//! | Module     | What it does                                                                |
+//! |------------|-----------------------------------------------------------------------------|
+//! | `schema`   | the tables and their columns                                                |
+//! | `table`    | writes and reads Parquet files                                              |
+//! | `manifest` | the manifest                                                                |
+//! | `folder`   | creates the folder of an export, and opens it again                         |
+//! | `key`      | replaces digests, heads and names by keyed hashes                           |
+//! | `inodes`   | finds the names that belong to one inode, and sorts the inodes              |
+//! | `dirs`     | the directories and their paths                                             |
+//! | `write`    | exports a catalog                                                           |
+//! | `read`     | makes a catalog of an export                                                |
+//!
+//! # Atomicity
+//!
+//! The files are written into a folder whose name begins with `_part-`. After the manifest has been
+//! synced, the folder is renamed. An export that exists is therefore complete. The next export of the
+//! host removes what a killed process left.
+
+mod dirs;
+mod error;
+mod folder;
+mod inodes;
+mod key;
+mod manifest;
+mod read;
+mod schema;
+mod table;
+mod write;
+
+pub use error::Error;
+pub use key::{Key, ShortKey};
+pub use manifest::Names;
+pub use read::{Imported, import};
+pub use schema::{TABLES, Table};
+pub use write::{Exported, Options, export};

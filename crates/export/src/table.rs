@@ -1,0 +1,4 @@
+//! Writes and reads the Parquet files of a table.
+
+pub(crate) mod reader;
+pub(crate) mod writer;

@@ -1,0 +1,220 @@
+//! Exports a catalog.
+
+mod inodes;
+mod names;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering::Relaxed;
+
+use catalog::Catalog;
+use content::Digest;
+use runtime::{Progress, Stage};
+
+use crate::dirs::{Paths, TOP};
+use crate::error::Error;
+use crate::folder::NewFolder;
+use crate::inodes::Contents;
+use crate::key::Key;
+use crate::manifest::{Manifest, Names, Root, Scan, TableFile, Volume};
+use crate::schema::{CONTENTS, DIRS, INODES, PROBLEMS, SCHEMA_VERSION};
+use crate::table::writer::Value;
+
+/// What is exported, and under which name.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The name of the host: letters, digits, `.`, `-` and `_`, beginning with a letter or a digit.
+    pub host: String,
+    /// How names are exported. [`Names::Keyed`] needs a key.
+    pub names: Names,
+    /// The key for digests, heads and keyed names.
+    pub key: Option<Key>,
+    /// The time of the export in milliseconds since the epoch.
+    pub created_ms: i64,
+}
+
+/// An export that was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exported {
+    /// Its folder.
+    pub path: PathBuf,
+    /// Number of names of files.
+    pub names: u64,
+    /// Number of inodes.
+    pub inodes: u64,
+    /// Number of inodes that are identical to another one, but have no digest. Only files with more
+    /// than a gigabyte of holes have none.
+    pub undigested: u64,
+    /// Size of the tables in bytes.
+    pub bytes: u64,
+}
+
+/// Exports the catalog to a new folder `HOST/EXPORT_ID` below `out`.
+///
+/// # Errors
+///
+/// Fails if the catalog cannot be read, if a file cannot be written, if another process exports the
+/// same host to `out`, or if the user asked to stop. There is then no new export. Missing parents
+/// of the folder may have been created.
+///
+/// # Panics
+///
+/// Panics if the names are to be keyed and there is no key.
+pub fn export(
+    catalog: &Catalog,
+    out: &Path,
+    options: &Options,
+    progress: &Progress,
+) -> Result<Exported, Error> {
+    progress.enter(Stage::Export);
+    // One connection, so that all tables belong to the same state of the catalog.
+    let snapshot = catalog.snapshots(1)?;
+    let catalog = &snapshot[0];
+    let folder = NewFolder::create(out, &options.host, options.created_ms)?;
+    let output = Output { folder: &folder, options, progress };
+    let mut tables = BTreeMap::new();
+    let contents = output.contents(catalog, &mut tables)?;
+    let dirs = output.dirs(catalog, &mut tables)?;
+    let inodes = output.names(catalog, &dirs, &contents, &mut tables)?;
+    output.inodes(&inodes, &contents, &mut tables)?;
+    output.problems(catalog, &mut tables)?;
+    let manifest = output.manifest(catalog, tables)?;
+    drop(snapshot);
+    progress.check()?;
+    Ok(Exported {
+        path: folder.publish(&manifest)?,
+        names: progress.files_done.load(Relaxed),
+        inodes: manifest.rows(INODES.name),
+        undigested: contents.undigested,
+        bytes: manifest.bytes(),
+    })
+}
+
+/// The files of each table, by its name.
+type Tables = BTreeMap<String, Vec<TableFile>>;
+
+/// The folder that is being written, and how.
+struct Output<'a> {
+    folder: &'a NewFolder,
+    options: &'a Options,
+    progress: &'a Progress,
+}
+
+impl Output<'_> {
+    /// Writes the contents, and returns them with the digests as they are exported.
+    fn contents(&self, catalog: &Catalog, tables: &mut Tables) -> Result<Contents, Error> {
+        let mut out = self.folder.table(&CONTENTS, None)?;
+        let mut contents = Contents::default();
+        let mut written = Ok(());
+        catalog.each_content_row(|row| {
+            let key = self.options.key.as_ref();
+            let keyed = |Digest(digest)| key.map_or(digest, |key| key.digest(digest));
+            contents.push(row.id, row.digest.map(keyed));
+            if row.inodes > 1 && row.digest.is_none() {
+                contents.undigested += u64::from(row.inodes);
+            }
+            out.push(&[
+                Value::Int64(row.id),
+                Value::Int32(row.inodes.cast_signed()),
+                Value::Int64(row.reclaimable.cast_signed()),
+            ]);
+            if out.is_group_full() && written.is_ok() {
+                written = out.end_group(&CONTENTS);
+            }
+        })?;
+        written?;
+        tables.insert(CONTENTS.name.into(), vec![out.finish(&CONTENTS)?]);
+        Ok(contents)
+    }
+
+    /// Writes the directories, and returns their ids in ascending order.
+    fn dirs(&self, catalog: &Catalog, tables: &mut Tables) -> Result<Vec<i64>, Error> {
+        let mut out = match self.options.names {
+            Names::None => None,
+            Names::Plain | Names::Keyed => Some(self.folder.table(&DIRS, None)?),
+        };
+        let (mut ids, mut paths) = (vec![TOP], Paths::default());
+        if let Some(out) = &mut out {
+            let path =
+                if self.options.names == Names::Plain { Value::Bytes(b"/") } else { Value::Null };
+            out.push(&[Value::Int64(TOP), Value::Null, Value::Bytes(b""), path]);
+        }
+        let mut written = Ok(());
+        catalog.each_dir_row(|id, parent, name| {
+            ids.push(id);
+            let Some(out) = &mut out else { return };
+            let path = match self.options.names {
+                Names::Plain => paths.add(id, parent, name).map(String::from_utf8_lossy),
+                Names::Keyed | Names::None => None,
+            };
+            let path = path.as_ref().map_or(Value::Null, |path| Value::Bytes(path.as_bytes()));
+            self.with_exported(name, |name| {
+                out.push(&[Value::Int64(id), Value::Int64(parent), Value::Bytes(name), path]);
+            });
+            if out.is_group_full() && written.is_ok() {
+                written = out.end_group(&DIRS);
+            }
+        })?;
+        written?;
+        let files = out.map(|out| out.finish(&DIRS)).transpose()?;
+        tables.insert(DIRS.name.into(), files.into_iter().collect());
+        Ok(ids)
+    }
+
+    fn problems(&self, catalog: &Catalog, tables: &mut Tables) -> Result<(), Error> {
+        let mut out = self.folder.table(&PROBLEMS, None)?;
+        catalog.each_problem_row(|problem| {
+            let is_plain = self.options.names == Names::Plain;
+            let path = if is_plain { Value::Bytes(&problem.path) } else { Value::Null };
+            out.push(&[Value::Int64(problem.scan), path, Value::Bytes(problem.reason.as_bytes())]);
+            if out.is_group_full() { out.end_group(&PROBLEMS) } else { Ok(()) }
+        })?;
+        tables.insert(PROBLEMS.name.into(), vec![out.finish(&PROBLEMS)?]);
+        Ok(())
+    }
+
+    fn manifest(&self, catalog: &Catalog, tables: Tables) -> Result<Manifest, Error> {
+        let is_plain = self.options.names == Names::Plain;
+        let root = |(path, scan): (Vec<u8>, i64)| Root::new(is_plain.then_some(&path), scan);
+        let scan = |scan: catalog::StoredScan| Scan {
+            id: scan.id,
+            started_ms: scan.started_ms,
+            finished_ms: scan.finished_ms,
+            options: is_plain.then_some(scan.options),
+            files: scan.files,
+            bytes: scan.bytes,
+            problems: scan.problems,
+            complete: scan.complete,
+        };
+        let volume = |row: catalog::StoredVolume| Volume {
+            id: row.id,
+            magic: row.volume.magic,
+            fsid: row.volume.fsid,
+            device: row.device,
+        };
+        Ok(Manifest {
+            schema_version: SCHEMA_VERSION,
+            host: self.folder.host.clone(),
+            export_id: self.folder.export_id.clone(),
+            created_ms: self.options.created_ms,
+            lop: env!("CARGO_PKG_VERSION").into(),
+            names: self.options.names,
+            key_id: self.options.key.as_ref().map(|key| key.id().to_owned()),
+            roots: catalog.root_rows()?.into_iter().map(root).collect(),
+            scans: catalog.last_scan_rows()?.into_iter().map(scan).collect(),
+            volumes: catalog.volume_rows()?.into_iter().map(volume).collect(),
+            tables,
+        })
+    }
+
+    /// Calls `use_name` with a name as it is exported.
+    fn with_exported(&self, name: &[u8], use_name: impl FnOnce(&[u8])) {
+        match self.options.names {
+            Names::Keyed => {
+                let key = self.options.key.as_ref().expect("keyed names have a key");
+                use_name(&key.name(name));
+            }
+            Names::Plain | Names::None => use_name(name),
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! The arguments of `lop export` and `lop import`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// How the names of files and directories are exported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportNames {
+    /// As they are
+    Plain,
+    /// As hashes that need the key
+    Keyed,
+    /// Not at all
+    None,
+}
+
+/// Export the catalog as Parquet files, for queries over many hosts
+///
+/// Writes a new folder HOST/EXPORT below DIR, such as nas/20261127T230151.123Z. It contains the inodes, names,
+/// directories and problems of the catalog as Parquet files, which DuckDB, Spark and other engines read, and a manifest.
+/// The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one folder, or copy
+/// their folders to one place, to query them together.
+///
+/// Files that are identical to another file of the host have a digest. 'lop scan --hash-all' adds the digests of all
+/// other files. The export contains names, so only you can read it. 'lop import' makes a catalog of an export.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop export /srv/fleet                     Export the catalog of this host
+  lop export --names none /srv/fleet        Export no names
+  lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes
+  duckdb -c \"SELECT count(*) FROM '/srv/fleet/*/*/inodes*.parquet'\"")]
+pub(crate) struct ExportArgs {
+    /// Folder for the exports of all hosts; created if it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Name of this host in the export [default: the host name]
+    ///
+    /// It may contain letters, digits, '.', '-' and '_', and begins with a letter or a digit.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<String>,
+
+    /// How to export names: plain, keyed (as hashes that need the key) or none
+    /// [default: plain, or keyed with --key]
+    ///
+    /// Without names, the export contains neither names nor directories.
+    #[arg(long, value_name = "HOW", hide_possible_values = true)]
+    pub(crate) names: Option<ExportNames>,
+
+    /// Replace digests and heads by hashes that need the secret in FILE
+    ///
+    /// A digest tells everybody who has the same file that this host has it, too. With a key, only hosts that use the
+    /// same secret can be compared. Sizes and times stay visible. FILE has at least 16 bytes; to make one:
+    /// head -c 32 /dev/urandom > FILE
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+/// Make a catalog of an export, so that this host can answer for another one
+///
+/// DIR is the folder of one export, such as /srv/fleet/nas/20261127T230151.123Z. lop checks the digest of each of its
+/// files and creates the catalog, which must not exist yet. Commands that show what the catalog contains, such as
+/// 'lop file', 'lop ls' and 'lop space', then answer for the other host. Its files count as offline.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop import --catalog nas.db /srv/fleet/nas/20261127T230151.123Z
+  lop ls --catalog nas.db /home             What is in /home of that host?
+  lop space --catalog nas.db                Where are its bytes?")]
+pub(crate) struct ImportArgs {
+    /// Folder of the export
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
