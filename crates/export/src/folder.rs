@@ -168,6 +168,11 @@ fn export_id(created_ms: i64, newest: Option<&str>) -> String {
     }
 }
 
+/// Returns whether a folder has the name of a complete export.
+pub(crate) fn is_export_id(name: &str) -> bool {
+    name.ends_with('Z') && name.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// The folder of a complete export.
 #[derive(Debug)]
 pub(crate) struct Folder {

@@ -15,6 +15,8 @@
 //! | `inodes`   | finds the names that belong to one inode, and sorts the inodes              |
 //! | `dirs`     | the directories and their paths                                             |
 //! | `write`    | exports a catalog                                                           |
+//! | `stored`   | finds the newest complete export of each host                               |
+//! | `keys`     | reads what is needed to compare inodes                                      |
 //! | `read`     | makes a catalog of an export                                                |
 //!
 //! # Atomicity
@@ -28,15 +30,19 @@ mod error;
 mod folder;
 mod inodes;
 mod key;
+mod keys;
 mod manifest;
 mod read;
 mod schema;
+mod stored;
 mod table;
 mod write;
 
 pub use error::Error;
 pub use key::{Key, ShortKey};
+pub use keys::{InodeFile, InodeGroup, InodeKey};
 pub use manifest::Names;
 pub use read::{Imported, import};
 pub use schema::{TABLES, Table};
+pub use stored::{Fleet, Stored, StoredFile};
 pub use write::{Exported, Options, export};

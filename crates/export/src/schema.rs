@@ -131,6 +131,16 @@ pub(crate) const PROBLEMS: Table = Table {
 pub const TABLES: [Table; 5] = [INODES, NAMES, DIRS, CONTENTS, PROBLEMS];
 
 impl Table {
+    /// Returns the index of a column.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the table does not have the column.
+    pub(crate) fn index(&self, name: &str) -> usize {
+        let found = self.columns.iter().position(|column| column.name == name);
+        found.expect("the table has this column")
+    }
+
     /// Returns the schema for the Parquet library.
     pub(crate) fn parquet(&self) -> TypePtr {
         let fields = self.columns.iter().map(|column| Arc::new(column.parquet())).collect();

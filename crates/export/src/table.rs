@@ -1,4 +1,5 @@
 //! Writes and reads the Parquet files of a table.
 
 pub(crate) mod reader;
+pub(crate) mod values;
 pub(crate) mod writer;

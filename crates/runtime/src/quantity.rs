@@ -1,4 +1,4 @@
-//! Sizes and counts as text for people.
+//! Sizes and counts as text for people, and sizes as users type them.
 
 /// The units of sizes; each is 1024 times the previous one.
 const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -44,9 +44,51 @@ fn grouped(number: u128) -> String {
     text
 }
 
+/// Parses a size, which is a number with or without a fraction, followed by a unit.
+///
+/// The units are `k`, `M`, `G`, `T` and `P` in either case, alone or followed by `B` or `iB`. All are powers of 1024.
+/// A number without a unit counts bytes.
+///
+/// # Errors
+///
+/// Returns a message for the user if the text is not a size, or if the size exceeds `u64::MAX` bytes.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = shift_of(unit.trim_start())
+        .ok_or_else(|| format!("unknown unit {unit:?}; use k, M, G, T or P"))?;
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() || number.ends_with('.') || fraction.contains('.') {
+        return Err("not a number such as 4096, 10k or 1.5GiB".into());
+    }
+    if shift == 0 && !fraction.is_empty() {
+        return Err("a byte has no fractions".into());
+    }
+    let too_large = || "larger than any file can be".to_string();
+    // Further digits of the fraction are worth less than one byte in every unit except the largest.
+    let fraction = &fraction[..fraction.len().min(12)];
+    let digits: u128 = format!("{whole}{fraction}").parse().map_err(|_| too_large())?;
+    let scale = 10u128.pow(u32::try_from(fraction.len()).unwrap_or(0));
+    let bytes = digits.checked_mul(1 << shift).ok_or_else(too_large)? / scale;
+    u64::try_from(bytes).map_err(|_| too_large())
+}
+
+/// Returns the exponent of a unit as a power of two.
+fn shift_of(unit: &str) -> Option<u32> {
+    let lower = unit.to_ascii_lowercase();
+    let prefix = match lower.strip_suffix("ib") {
+        Some("") => return None,
+        Some(prefix) => prefix,
+        None => lower.strip_suffix('b').unwrap_or(&lower),
+    };
+    let prefixes = ["", "k", "m", "g", "t", "p"];
+    let index = prefixes.iter().position(|p| *p == prefix)?;
+    u32::try_from(index * 10).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{count, counted, size};
+    use super::{count, counted, parse_size, size};
 
     #[test]
     fn sizes_round_to_the_nearest_tenth() {
@@ -69,5 +111,51 @@ mod tests {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(counted(1, "file", "files"), "1 file");
         assert_eq!(counted(123_456, "file", "files"), "123,456 files");
+    }
+
+    #[test]
+    fn sizes_in_every_spelling() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("10B", 10),
+            ("10k", 10 * 1024),
+            ("10K", 10 * 1024),
+            ("10kB", 10 * 1024),
+            ("10KiB", 10 * 1024),
+            ("10 kib", 10 * 1024),
+            ("1.5GiB", 3 << 29),
+            ("0.5M", 1 << 19),
+            ("2T", 2 << 40),
+            ("3P", 3 << 50),
+            ("18446744073709551615", u64::MAX),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn invalid_sizes_are_refused() {
+        for text in [
+            "",
+            "k",
+            "-1",
+            "+1",
+            "1.5",
+            "1.",
+            ".5k",
+            "1..5k",
+            "1.5.2k",
+            "10x",
+            "10ki",
+            "10iB",
+            "1e3",
+            "10kk",
+            "18446744073709551616",
+            "99999999P",
+            "١k",
+        ] {
+            assert!(parse_size(text).is_err(), "{text:?} is taken");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 19] = [
+const LAYERS: [(&str, u8); 20] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
@@ -21,6 +21,7 @@ const LAYERS: [(&str, u8); 19] = [
     ("purge", 4),
     ("review", 4),
     ("space", 4),
+    ("fleet", 5),
     ("mirror", 5),
     ("serve", 5),
     ("share", 5),

@@ -1,0 +1,25 @@
+//! Compares the exports of many hosts: which contents several hosts have, and which files exist on one
+//! host only.
+//!
+//! The inodes of an export are sorted by a bucket of their size. [`compare`] reads the same buckets
+//! of all hosts at a time, as many as the memory allows, and passes on all inodes of one size
+//! together. [`Report`] sums them up.
+//!
+//! | Module    | What it does                                                          |
+//! |-----------|-----------------------------------------------------------------------|
+//! | `passes`  | divides the buckets into passes that fit into memory                  |
+//! | `compare` | reads the inodes of all hosts, one pass after the other               |
+//! | `class`   | the inodes of one size, and which of them are copies                  |
+//! | `matrix`  | sums for each pair of hosts                                           |
+//! | `report`  | sums for each host, and the contents that take the most space         |
+
+mod class;
+mod compare;
+mod matrix;
+mod passes;
+mod report;
+
+pub use class::{Class, Elsewhere, Inode};
+pub use compare::{Options, Tally, compare};
+pub use matrix::Matrix;
+pub use report::{Copies, HostTotals, Report, TopContent};

@@ -1,0 +1,208 @@
+//! Reports agree with a naive comparison of all pairs of inodes, however little memory there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use export::Fleet;
+use fleet::{Copies, HostTotals, Options, Report, compare};
+use runtime::Progress;
+use testkit::Dice;
+
+use crate::hosts::{Hosts, Inode};
+
+const OPTIONS: Options = Options { memory: 1 << 30, threads: 2, min_size: 1 };
+
+/// Inodes of several hosts: many have the same size, head or digest. A digest belongs to one head.
+fn random_hosts(seed: u64, hosts: usize, inodes: u64) -> Vec<Vec<Inode>> {
+    let mut dice = Dice::new(seed);
+    let inode = |dice: &mut Dice| {
+        let size = dice.below(60);
+        let head = 1 + dice.below(3);
+        // Two contents for each size and head.
+        let digest = 1 + size * 100 + head * 10 + dice.below(2);
+        match dice.below(4) {
+            0 => (size, 0, 0),
+            1 => (size, head, 0),
+            2 if dice.below(3) == 0 => (size, 0, digest),
+            _ => (size, head, digest),
+        }
+    };
+    let host = |dice: &mut Dice| (0..dice.below(inodes)).map(|_| inode(dice)).collect();
+    (0..hosts).map(|_| host(&mut dice)).collect()
+}
+
+fn exported(hosts: &[Vec<Inode>]) -> (Hosts, Fleet) {
+    let mut out = Hosts::new();
+    for (number, inodes) in hosts.iter().enumerate() {
+        out.export(&format!("h{number:02}"), inodes);
+    }
+    let fleet = Fleet::newest(out.dir.as_ref()).expect("exports");
+    assert!(fleet.problems.is_empty(), "{:?}", fleet.problems);
+    (out, fleet)
+}
+
+fn report(fleet: &Fleet, options: &Options) -> Report {
+    let empty = || Report::new(fleet.exports.len(), 7);
+    compare(&fleet.exports, options, empty, &Progress::default()).expect("a report")
+}
+
+/// The totals of a host by definition.
+fn naive_totals(hosts: &[Vec<Inode>], host: usize, min_size: u64) -> HostTotals {
+    let is_wanted = |inode: &&Inode| inode.0 >= min_size;
+    let others = || {
+        let others = hosts.iter().enumerate().filter(|(other, _)| *other != host);
+        others.flat_map(|(_, inodes)| inodes)
+    };
+    let differ = |a: u64, b: u64| a != 0 && b != 0 && a != b;
+    let mut totals = HostTotals::default();
+    let mut seen = BTreeSet::new();
+    let add = |copies: &mut Copies, size| {
+        copies.inodes += 1;
+        copies.bytes += size;
+    };
+    for &(size, head, digest) in hosts[host].iter().filter(is_wanted) {
+        add(&mut totals.all, size);
+        let is_copied = digest > 0 && others().any(|other| other.2 == digest);
+        let may_be_copied = others().any(|other| {
+            other.0 == size && !differ(other.1, head) && (other.2 == 0 || digest == 0)
+        });
+        let class = match () {
+            () if is_copied => &mut totals.elsewhere,
+            () if may_be_copied => &mut totals.unknown,
+            () => &mut totals.only_here,
+        };
+        add(class, size);
+        if digest > 0 && !seen.insert(digest) {
+            add(&mut totals.redundant, size);
+        }
+    }
+    totals
+}
+
+/// The hosts, the size and the inodes of each content by definition.
+fn naive_contents(hosts: &[Vec<Inode>]) -> BTreeMap<u64, (BTreeSet<usize>, u64, u64)> {
+    let mut contents = BTreeMap::new();
+    for (host, inodes) in hosts.iter().enumerate() {
+        for &(size, _, digest) in inodes.iter().filter(|inode| inode.0 > 0 && inode.2 > 0) {
+            let content = contents.entry(digest).or_insert((BTreeSet::new(), size, 0));
+            content.0.insert(host);
+            content.2 += 1;
+        }
+    }
+    contents
+}
+
+fn check(hosts: &[Vec<Inode>], report: &Report, min_size: u64) {
+    for host in 0..hosts.len() {
+        assert_eq!(report.hosts[host], naive_totals(hosts, host, min_size.max(1)), "host {host}");
+    }
+    if min_size > 1 {
+        return;
+    }
+    let contents = naive_contents(hosts);
+    let groups = || contents.values().filter(|(.., inodes)| *inodes > 1);
+    assert_eq!(report.groups, groups().count() as u64);
+    assert_eq!(report.shared_contents, groups().filter(|(on, ..)| on.len() > 1).count() as u64);
+    let redundant = Copies {
+        inodes: groups().map(|(.., inodes)| inodes - 1).sum(),
+        bytes: groups().map(|(_, size, inodes)| size * (inodes - 1)).sum(),
+    };
+    assert_eq!(report.redundant, redundant);
+    for one in 0..hosts.len() {
+        for other in 0..hosts.len() {
+            let both = groups()
+                .filter(|(on, ..)| one != other && on.contains(&one) && on.contains(&other));
+            assert_eq!(
+                report.matrix.shared(one, other),
+                both.map(|(_, size, _)| size).sum::<u64>()
+            );
+        }
+    }
+    let mut most: Vec<u64> = groups().map(|(_, size, inodes)| size * (inodes - 1)).collect();
+    most.sort_unstable_by(|a, b| b.cmp(a));
+    let top: Vec<u64> = report.top().iter().map(|content| content.redundant_bytes).collect();
+    assert_eq!(top, most[..most.len().min(7)]);
+}
+
+#[test]
+fn reports_agree_with_a_comparison_of_all_pairs() {
+    for (seed, count) in [(1, 2), (2, 3), (3, 12), (4, 1)] {
+        let hosts = random_hosts(seed, count, 400);
+        let (_out, fleet) = exported(&hosts);
+        check(&hosts, &report(&fleet, &OPTIONS), 1);
+    }
+}
+
+#[test]
+fn little_memory_and_any_number_of_threads_give_the_same_report() {
+    let hosts = random_hosts(5, 5, 2000);
+    let (_out, fleet) = exported(&hosts);
+    for memory in [0, 10_000, 100_000] {
+        for threads in [1, 3] {
+            check(&hosts, &report(&fleet, &Options { memory, threads, ..OPTIONS }), 1);
+        }
+    }
+}
+
+#[test]
+fn smaller_files_are_left_out() {
+    let hosts = random_hosts(6, 3, 1000);
+    let (_out, fleet) = exported(&hosts);
+    for min_size in [0, 30, 59, 60] {
+        check(&hosts, &report(&fleet, &Options { min_size, ..OPTIONS }), min_size);
+    }
+}
+
+#[test]
+fn many_row_groups_are_read_in_passes() {
+    // Twenty copies of each content on one host, and another host with every third content.
+    let one: Vec<Inode> = (0..200_000).map(|n| (1 + n / 20, 1, 1 + n / 20)).collect();
+    let other: Vec<Inode> = (0..10_000).step_by(3).map(|n| (1 + n, 1, 1 + n)).collect();
+    let (_out, fleet) = exported(&[one, other]);
+    for memory in [1 << 20, 1 << 30] {
+        let report = report(&fleet, &Options { memory, ..OPTIONS });
+        assert_eq!(report.groups, 10_000);
+        assert_eq!(report.shared_contents, 3334);
+        assert_eq!(report.redundant.inodes, 190_000 + 3334);
+        assert_eq!(report.hosts[0].elsewhere.inodes, 3334 * 20);
+        assert_eq!(report.hosts[0].only_here.inodes, 200_000 - 3334 * 20);
+        assert_eq!(report.hosts[1].redundant.inodes, 0);
+    }
+}
+
+#[test]
+fn only_the_newest_complete_export_of_a_host_counts() {
+    let mut out = Hosts::new();
+    out.export("a", &[(10, 1, 1)]);
+    out.export("a", &[(10, 1, 1), (20, 1, 2)]);
+    out.export("b", &[(20, 1, 2)]);
+    let path = out.dir.join("a");
+    let newest = |path: &std::path::Path| {
+        let names =
+            std::fs::read_dir(path).expect("a folder").map(|entry| entry.expect("one").path());
+        names.max().expect("an export")
+    };
+    let fleet = Fleet::newest(out.dir.as_ref()).expect("exports");
+    assert_eq!(report(&fleet, &OPTIONS).shared_contents, 1);
+    assert_eq!(Fleet::all(out.dir.as_ref()).expect("exports").exports.len(), 3);
+    // Without its manifest, the newest export is incomplete, and the one before counts.
+    std::fs::remove_file(newest(&path).join("_MANIFEST.json")).expect("removed");
+    let fleet = Fleet::newest(out.dir.as_ref()).expect("exports");
+    assert_eq!(fleet.problems.len(), 1);
+    assert_eq!(fleet.exports.len(), 2);
+    assert_eq!(report(&fleet, &OPTIONS).shared_contents, 0);
+}
+
+#[test]
+fn a_damaged_file_is_found() {
+    let mut out = Hosts::new();
+    out.export("a", &[(10, 1, 1), (20, 1, 2)]);
+    let fleet = Fleet::all(out.dir.as_ref()).expect("exports");
+    let export = &fleet.exports[0];
+    assert!(export.verify(&Progress::default()).expect("undamaged") > 0);
+    let file = &export.files("inodes")[0].path;
+    let mut bytes = std::fs::read(file).expect("a file");
+    bytes[10] ^= 1;
+    std::fs::write(file, bytes).expect("written");
+    let error = export.verify(&Progress::default()).expect_err("damaged");
+    assert!(error.to_string().contains("BLAKE3"), "{error}");
+}
