@@ -22,15 +22,16 @@ pub(crate) enum ExportNames {
 /// The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one folder, or copy
 /// their folders to one place, to query them together.
 ///
-/// Files that are identical to another file of the host have a digest. 'lop scan --hash-all' adds the digests of all
-/// other files. The export contains names, so only you can read it. 'lop import' makes a catalog of an export.
+/// Queries compare hosts by digests. Files that are identical to another file of their host have a digest;
+/// 'lop scan --hash-all' computes the digests of all other files. The export contains names, so only you can read it.
+/// 'lop import' makes a catalog of an export.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop export /srv/fleet                     Export the catalog of this host
   lop export --names none /srv/fleet        Export no names
   lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes
-  duckdb -c \"SELECT count(*) FROM '/srv/fleet/*/*/inodes*.parquet'\"")]
+  duckdb -c \"SELECT count(*) FROM '/srv/fleet/*/2*/inodes*.parquet'\"")]
 pub(crate) struct ExportArgs {
     /// Folder for the exports of all hosts; created if it does not exist
     #[arg(value_name = "DIR")]
@@ -52,7 +53,7 @@ pub(crate) struct ExportArgs {
     /// Replace digests and heads by hashes that need the secret in FILE
     ///
     /// A digest tells everybody who has the same file that this host has it, too. With a key, only hosts that use the
-    /// same secret can be compared. Sizes and times stay visible. FILE has at least 16 bytes; to make one:
+    /// same secret can be compared. Sizes, times and inode numbers stay visible. FILE has at least 16 bytes; to make one:
     /// head -c 32 /dev/urandom > FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
@@ -61,14 +62,15 @@ pub(crate) struct ExportArgs {
 /// Make a catalog of an export, so that this host can answer for another one
 ///
 /// DIR is the folder of one export, such as /srv/fleet/nas/20261127T230151.123Z. lop checks the digest of each of its
-/// files and creates the catalog, which must not exist yet. Commands that show what the catalog contains, such as
-/// 'lop file', 'lop ls' and 'lop space', then answer for the other host. Its files count as offline.
+/// files and creates the catalog, which must not exist yet. 'lop status', 'lop space' and SQL queries then show what the
+/// other host had at the time of the export. Its files count as offline, unless their file system is mounted here.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop import --catalog nas.db /srv/fleet/nas/20261127T230151.123Z
-  lop ls --catalog nas.db /home             What is in /home of that host?
-  lop space --catalog nas.db                Where are its bytes?")]
+  lop status --catalog nas.db               What was scanned there, and when?
+  lop space --catalog nas.db                Where are its bytes?
+  sqlite3 nas.db \"SELECT path FROM files WHERE size > 1e9\"")]
 pub(crate) struct ImportArgs {
     /// Folder of the export
     #[arg(value_name = "DIR")]

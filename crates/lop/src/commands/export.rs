@@ -1,5 +1,6 @@
 //! `lop export`: writes the catalog as Parquet files.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use export::{Exported, Key, Names, Options};
@@ -24,13 +25,14 @@ const LARGEST_KEY: u64 = 64 << 10;
 pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let url = args.out.to_str().filter(|out| out.contains("://"));
     if let Some(url) = url {
-        let message = format!("cannot export to {url}: only folders are supported");
-        return Err(CommandError::usage(message).hint("export to a folder, and copy it"));
+        let message = format!("cannot export to {url}: lop exports only to folders");
+        return Err(CommandError::usage(message).hint("export to a folder, and copy that folder"));
     }
     let key = args.key.as_deref().map(read_key).transpose()?;
     let names = match (args.names, &key) {
         (Some(ExportNames::Keyed), None) => {
-            return Err(CommandError::usage("--names keyed needs a key: --key FILE"));
+            let error = CommandError::usage("--names keyed needs a key");
+            return Err(error.hint("give the key that all hosts use: --key FILE"));
         }
         (Some(ExportNames::Plain), _) | (None, None) => Names::Plain,
         (Some(ExportNames::Keyed) | None, Some(_)) => Names::Keyed,
@@ -40,34 +42,34 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, Comman
     let options = Options { host, names, key, created_ms: now_ms() };
     let catalog = open(settings)?;
     let exported = monitored(settings, |progress| {
-        export::export(&catalog, &args.out, &options, progress).map_err(CommandError::from)
+        export::export(&catalog, &args.out, &options, progress).map_err(explained)
     })?;
     let summary = Summary::new(&exported, &options.host);
     stdout::print_summary_or_text(&summary, &summary.text(&exported.path), settings)?;
     Ok(Exit::Done)
 }
 
-/// Returns the name of this host, as far as its characters are allowed in an export.
+/// Returns the name of this host. Whether an export may have this name is checked later.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
 fn read_key(path: &Path) -> Result<Key, CommandError> {
+    let hint = "to make one: head -c 32 /dev/urandom > FILE";
     let cannot = || CommandError::failed(format!("cannot read the key {}", path.display()));
     // A link is followed, because the user named it.
     let file = path.canonicalize().and_then(|path| File::open(&path));
-    let file = file.map_err(|e| cannot().because(e))?;
+    let file = file.map_err(|e| cannot().because(e).hint(hint))?;
     let stat = file.stat().map_err(|e| cannot().because(e))?;
     if stat.kind != Kind::File || stat.size > LARGEST_KEY {
-        let reason = "not a regular file of at most 64 KiB";
-        return Err(CommandError::failed(format!("the key {}: {reason}", path.display())));
+        let message = format!("cannot use the key {}", path.display());
+        let reason = "it is not a regular file of at most 64 KiB";
+        return Err(CommandError::failed(format!("{message}: {reason}")).hint(hint));
     }
     let mut secret = vec![0; usize::try_from(stat.size).unwrap_or_default()];
     let read = file.read_at(&mut secret, 0).map_err(|e| cannot().because(e))?;
-    Key::new(&secret[..read]).map_err(|e| {
-        CommandError::failed(format!("the key {} {e}", path.display()))
-            .hint("to make one: head -c 32 /dev/urandom > FILE")
-    })
+    Key::new(&secret[..read])
+        .map_err(|e| CommandError::failed(format!("the key {} {e}", path.display())).hint(hint))
 }
 
 #[derive(Serialize)]
@@ -113,18 +115,27 @@ impl<'a> Summary<'a> {
     }
 }
 
-impl From<export::Error> for CommandError {
-    fn from(error: export::Error) -> CommandError {
-        use export::Error;
-        let message = error.to_string();
-        match error {
-            Error::Catalog(error) => error.into(),
-            Error::File(error) => error.into(),
-            Error::Interrupted(error) => error.into(),
-            Error::Host(_) => CommandError::usage(message).hint("give a name: --host NAME"),
-            Error::Busy(_) => CommandError::failed(message).hint("try again when it has ended"),
-            Error::Table { source, .. } => CommandError::failed(message).because(source),
-            _ => CommandError::failed(message),
+/// Returns the error of an export, with advice.
+fn explained(error: export::Error) -> CommandError {
+    use export::Error;
+    let message = error.to_string();
+    match error {
+        Error::Catalog(error) => error.into(),
+        Error::Interrupted(error) => error.into(),
+        Error::Host(_) => CommandError::usage(message).hint("name this host: --host NAME"),
+        Error::Busy(_) => CommandError::failed(message).hint("try again when it has ended"),
+        Error::File(error) => {
+            let hint = match error.source.kind() {
+                ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                    "free some space, or export to another file system"
+                }
+                _ => "export to a folder in which you can create folders",
+            };
+            CommandError::from(error).hint(hint)
         }
+        Error::Table { source, .. } => {
+            CommandError::failed(format!("cannot write {message}")).because(source)
+        }
+        _ => CommandError::failed(message),
     }
 }

@@ -21,6 +21,7 @@ mod defaults;
 mod disk_full;
 mod disks;
 mod exits;
+mod exporting;
 mod folders;
 mod forged;
 mod forgetting;

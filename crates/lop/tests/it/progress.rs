@@ -55,6 +55,7 @@ fn every_command_that_shows_progress_has_records_of_it() {
     assert_eq!(mirror["files_done"], 3, "{mirror}");
     let purge = assert_last_stage(&lop, &["purge", "copy"], "purge");
     assert_eq!(purge["files_total"], 4, "{purge}");
+    assert_last_stage(&lop, &["export", "--host", "nas", "fleet"], "export");
     assert!(!lop.path("copy").exists());
 }
 
