@@ -6,6 +6,7 @@
 )]
 
 mod damage;
+mod docs;
 mod folders;
 mod keyed;
 mod round_trip;
