@@ -18,6 +18,7 @@
 //! | [`sandbox`], [`invocation`], [`running`], [`output`], [`terminal`] | runs a binary isolated from the machine |
 //! | [`kill`] | kills it at a chosen moment, or fails one of its system calls |
 //! | [`sshd`] | an ssh server on this machine |
+//! | [`python`](mod@python) | a Python interpreter with other engines |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 //! | [`dice`], [`path_bytes`] | seeded random numbers, paths as bytes |
 
@@ -44,6 +45,7 @@ pub mod output;
 pub mod path_bytes;
 pub mod peers;
 mod process;
+pub mod python;
 pub mod random;
 mod remove;
 pub mod running;
@@ -75,6 +77,7 @@ pub use oracle::{Rules, Truth, collapse_links, naive_groups, naive_truth};
 pub use output::{Ending, Output};
 pub use path_bytes::PathBytes;
 pub use peers::jdupes;
+pub use python::python;
 pub use random::{RandomTree, random_tree};
 pub use remove::remove_tree;
 pub use running::{Running, When, signal_process};

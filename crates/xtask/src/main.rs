@@ -2,7 +2,7 @@
 //!
 //! | command | module |
 //! |---|---|
-//! | `test` | [`suite`]: the whole test suite, and the traces that it must not leave ([`traces`]) |
+//! | `test` | [`suite`]: the whole test suite, the engines that it compares exports with ([`python`]), and the traces that it must not leave ([`traces`]) |
 //! | `generate`, `check`, `page` | [`generated`]: generated files below `docs/`, written or compared |
 //! | `transcript` | [`transcript`]: the example in the README, run again |
 //! | `screenshots` | [`screenshots`]: the pictures of the pages in `docs/serve.md`, taken again |
@@ -16,6 +16,7 @@ mod fuzz;
 mod generated;
 mod instrument;
 mod programs;
+mod python;
 mod screenshots;
 mod suite;
 mod tidy;

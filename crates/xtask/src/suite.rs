@@ -8,10 +8,11 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::python;
 use crate::traces::{Temporary, Traces};
 
 /// Programs that tests and counts use, and their Debian packages.
-const TOOLS: [(&str, &str); 19] = [
+const TOOLS: [(&str, &str); 20] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -31,6 +32,7 @@ const TOOLS: [(&str, &str); 19] = [
     ("valgrind", "valgrind"),
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
+    ("python3", "python3-venv"),
 ];
 
 /// Runs the suite and returns the reasons why it did not pass.
@@ -38,12 +40,14 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;
     let target = root.canonicalize()?.join("target");
+    let interpreter = python::install(&target);
     let before = Traces::inspect(&target, temporary.path());
     let mut child = Command::new(env!("CARGO"))
         .args(["test", "--workspace", "--no-fail-fast"])
         .current_dir(root)
         .env("TMPDIR", temporary.path())
         .env("RUST_TEST_THREADS", threads())
+        .envs(interpreter.map(|path| (python::VARIABLE, path)))
         .stdout(Stdio::piped())
         .spawn()?;
     let mut passed = 0;

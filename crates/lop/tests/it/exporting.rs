@@ -1,5 +1,6 @@
 //! `lop export` and `lop import`: the files of an export, and catalogs that were made of one.
 
+mod engines;
 mod errors;
 mod kills;
 
