@@ -20,7 +20,7 @@ pub(crate) enum ExportNames {
 /// Writes a new folder HOST/EXPORT below DIR, such as nas/20261127T230151.123Z. It contains the inodes, names,
 /// directories and problems of the catalog as Parquet files, which DuckDB, Spark and other engines read, and a manifest.
 /// The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one folder, or copy
-/// their folders to one place, to query them together.
+/// their folders to one place, to query them together; all inodes are in '/srv/fleet/*/2*/inodes*.parquet'.
 ///
 /// Queries compare hosts by digests. Files that are identical to another file of their host have a digest;
 /// 'lop scan --hash-all' computes the digests of all other files. The export contains names, so only you can read it.
@@ -30,8 +30,7 @@ pub(crate) enum ExportNames {
 Examples:
   lop export /srv/fleet                     Export the catalog of this host
   lop export --names none /srv/fleet        Export no names
-  lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes
-  duckdb -c \"SELECT count(*) FROM '/srv/fleet/*/2*/inodes*.parquet'\"")]
+  lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes")]
 pub(crate) struct ExportArgs {
     /// Folder for the exports of all hosts; created if it does not exist
     #[arg(value_name = "DIR")]
@@ -69,8 +68,7 @@ pub(crate) struct ExportArgs {
 Examples:
   lop import --catalog nas.db /srv/fleet/nas/20261127T230151.123Z
   lop status --catalog nas.db               What was scanned there, and when?
-  lop space --catalog nas.db                Where are its bytes?
-  sqlite3 nas.db \"SELECT path FROM files WHERE size > 1e9\"")]
+  lop space --catalog nas.db                Where are its bytes?")]
 pub(crate) struct ImportArgs {
     /// Folder of the export
     #[arg(value_name = "DIR")]
