@@ -1,0 +1,82 @@
+//! The arguments. The doc comments are the help texts.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use runtime::quantity::parse_size;
+
+/// Answers questions over the exports of many hosts
+///
+/// 'lop export DIR' on each host writes its catalog to a folder. Collect the folders of all hosts in one place, for
+/// example with 'lop mirror' or rsync. lop-fleet uses the newest complete export of each host.
+#[derive(Debug, Parser)]
+#[command(name = "lop-fleet", version, max_term_width = 80, subcommand_required = true)]
+#[command(arg_required_else_help = true)]
+pub(crate) struct Cli {
+    /// Print results as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Report(ReportArgs),
+    Check(CheckArgs),
+}
+
+/// Show what the hosts have in common, and what exists on one host only
+///
+/// For each host, the report shows how many bytes other hosts have as well, how many exist on this host only, and how
+/// many may exist elsewhere but have not been compared: another host has a file of this size and beginning, and at least
+/// one of the two has no digest. 'lop scan --hash-all' and a new export resolve these.
+///
+/// The bytes that each pair of hosts share, and the contents with the most redundant copies, follow. Empty files are
+/// left out. A file with several hard links counts once.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet report /srv/fleet                   What do the hosts have in common?
+  lop-fleet report --min-size 1M /srv/fleet     The same for large files
+  lop-fleet report --host nas --host laptop /srv/fleet")]
+pub(crate) struct ReportArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// Compare only this host; can be repeated [default: all hosts]
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
+
+    /// Compare only files of at least SIZE
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1")]
+    #[arg(hide_default_value = true)]
+    pub(crate) min_size: u64,
+
+    /// Show N contents and N pairs of hosts
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub(crate) limit: usize,
+
+    /// Use about this much memory
+    ///
+    /// The less memory, the more often parts of the exports are read.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1G")]
+    pub(crate) memory: u64,
+}
+
+/// Check that exports are complete and undamaged
+///
+/// Reads every file of every export and compares its size, its number of rows and its BLAKE3 digest with the manifest.
+/// The exit code is 3 if an export is damaged or incomplete.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet check /srv/fleet                    Check all exports of all hosts")]
+pub(crate) struct CheckArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}

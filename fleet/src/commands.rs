@@ -1,0 +1,4 @@
+//! The commands, one per file.
+
+pub(crate) mod check;
+pub(crate) mod report;

@@ -1,0 +1,140 @@
+//! `lop-fleet report`: what the hosts have in common.
+
+mod text;
+
+use std::error::Error;
+use std::thread;
+
+use content::Digest;
+use export::Stored;
+use fleet::{Copies, HostTotals, Options, Report, TopContent, compare};
+use runtime::Progress;
+use serde::Serialize;
+
+use crate::Exit;
+use crate::args::ReportArgs;
+use crate::exports::newest;
+use crate::output::Output;
+
+/// Runs the command.
+pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
+    let (exports, has_problems) = newest(&args.dir, &args.hosts)?;
+    let options = Options {
+        memory: args.memory,
+        threads: thread::available_parallelism().map_or(1, usize::from),
+        min_size: args.min_size,
+    };
+    let empty = || Report::new(exports.len(), args.limit);
+    let report = compare(&exports, &options, empty, &Progress::default())?;
+    let document = Document::new(&exports, &report, args.limit);
+    output.print(&document, &text::of(&document))?;
+    if document.hosts.iter().any(|host| host.unknown.files > 0) {
+        output.hint(
+            "to compare the other files, run 'lop scan --hash-all' and 'lop export' on the hosts",
+        );
+    }
+    Ok(if has_problems { Exit::Partial } else { Exit::Done })
+}
+
+/// The report for programs.
+#[derive(Serialize)]
+struct Document {
+    hosts: Vec<Host>,
+    /// Contents that several files have, and these files without one of each.
+    groups: u64,
+    redundant: Amount,
+    /// Contents that several hosts have.
+    shared_groups: u64,
+    /// The pairs of hosts that share most.
+    pairs: Vec<Pair>,
+    /// The contents with the most redundant bytes.
+    contents: Vec<Content>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+struct Amount {
+    files: u64,
+    bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Host {
+    #[serde(rename = "host")]
+    name: String,
+    export_id: String,
+    all: Amount,
+    elsewhere: Amount,
+    only_here: Amount,
+    unknown: Amount,
+    redundant: Amount,
+}
+
+#[derive(Serialize)]
+struct Pair {
+    hosts: [String; 2],
+    shared_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct Content {
+    size: u64,
+    digest: String,
+    files: u64,
+    hosts: u32,
+    redundant_bytes: u64,
+}
+
+impl Document {
+    fn new(exports: &[Stored], report: &Report, limit: usize) -> Document {
+        let hosts = exports.iter().zip(&report.hosts);
+        Document {
+            hosts: hosts.map(|(export, totals)| Host::new(export, totals)).collect(),
+            groups: report.groups,
+            redundant: report.redundant.into(),
+            shared_groups: report.shared_contents,
+            pairs: pairs(exports, report, limit),
+            contents: report.top().iter().map(Content::from).collect(),
+        }
+    }
+}
+
+impl Host {
+    fn new(export: &Stored, totals: &HostTotals) -> Host {
+        Host {
+            name: export.host.clone(),
+            export_id: export.export_id.clone(),
+            all: totals.all.into(),
+            elsewhere: totals.elsewhere.into(),
+            only_here: totals.only_here.into(),
+            unknown: totals.unknown.into(),
+            redundant: totals.redundant.into(),
+        }
+    }
+}
+
+/// Returns the pairs of hosts that share most, largest first.
+fn pairs(exports: &[Stored], report: &Report, limit: usize) -> Vec<Pair> {
+    let mut pairs: Vec<(u64, usize, usize)> = Vec::new();
+    for high in 1..exports.len() {
+        let shared = (0..high).map(|low| (report.matrix.shared(low, high), low, high));
+        pairs.extend(shared.filter(|(bytes, ..)| *bytes > 0));
+    }
+    pairs.sort_unstable_by_key(|&(bytes, low, high)| (std::cmp::Reverse(bytes), low, high));
+    let name = |host: usize| exports[host].host.clone();
+    let pair = |(shared_bytes, low, high)| Pair { hosts: [name(low), name(high)], shared_bytes };
+    pairs.into_iter().take(limit).map(pair).collect()
+}
+
+impl From<Copies> for Amount {
+    fn from(copies: Copies) -> Amount {
+        Amount { files: copies.inodes, bytes: copies.bytes }
+    }
+}
+
+impl From<&TopContent> for Content {
+    fn from(content: &TopContent) -> Content {
+        let TopContent { redundant_bytes, size, digest, inodes, hosts } = *content;
+        let digest = Digest(digest).to_string();
+        Content { size, digest, files: inodes, hosts, redundant_bytes }
+    }
+}

@@ -1,0 +1,43 @@
+//! `lop-fleet` answers questions over the exports of many hosts, which `lop export` writes.
+//!
+//! | module | purpose |
+//! |---|---|
+//! | [`args`] | Defines the arguments; the doc comments are the help texts. |
+//! | [`commands`] | Runs the commands, one file each. |
+//! | [`exports`] | Finds the exports that a command compares. |
+//! | [`output`] | Prints results, problems and errors. |
+
+mod args;
+mod commands;
+mod exports;
+mod output;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Cli, Command};
+use crate::output::Output;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let output = Output { json: cli.json };
+    let ended = match &cli.command {
+        Command::Check(args) => commands::check::run(args, output),
+        Command::Report(args) => commands::report::run(args, output),
+    };
+    let exit = ended.unwrap_or_else(|error| {
+        output::complain(&*error);
+        Exit::Failed
+    });
+    ExitCode::from(exit as u8)
+}
+
+/// The result of a run, with the exit codes of lop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Exit {
+    Done = 0,
+    Failed = 1,
+    /// Some exports could not be used.
+    Partial = 3,
+}
