@@ -12,6 +12,7 @@ use super::names_in;
 use crate::lop::{Lop, settle};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oracles/duckdb_fleet.py");
+const KEYED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oracles/duckdb_keyed.py");
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/fleet.md");
 
 /// Two hosts whose exports are in the same folder.
@@ -134,4 +135,29 @@ fn duckdb_notices_rows_that_are_missing_or_wrong() {
     };
     aside(&nas.join("names.parquet"), &swap, "the names of the other host");
     fleet.ask(&python).success();
+}
+
+#[test]
+fn keyed_exports_of_two_hosts_can_be_compared() {
+    let Some(python) = python() else { return };
+    let hosts = [("nas", nas()), ("laptop", laptop())];
+    spoil(&hosts[0].1);
+    let [plain, keyed] = ["plain", "keyed"].map(|name| python.path(name));
+    fs::write(python.path("key"), "the secret of the fleet").expect("written");
+    for (host, lop) in &hosts {
+        let export = || lop.command().args(["export", "--host", host]);
+        export().arg(&plain).run().success();
+        export().arg("--key").arg(python.path("key")).arg(&keyed).run().success();
+    }
+    let ask = || python.command().args(["-B", KEYED]).arg(&plain).arg(&keyed).run();
+    ask().success();
+    // With another key, the hosts have nothing in common.
+    fs::write(python.path("key"), "another secret of a fleet").expect("written");
+    let (host, lop) = &hosts[1];
+    fs::remove_dir_all(keyed.join(host)).expect("removed");
+    let export = lop.command().args(["export", "--host", host, "--key"]).arg(python.path("key"));
+    export.arg(&keyed).run().success();
+    let output = ask();
+    output.code(1);
+    assert!(output.stdout_str().contains("groups differ"), "{output:?}");
 }
