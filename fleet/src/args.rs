@@ -25,6 +25,7 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Report(ReportArgs),
+    Where(WhereArgs),
     Check(CheckArgs),
 }
 
@@ -65,6 +66,33 @@ pub(crate) struct ReportArgs {
     /// The less memory, the more often parts of the exports are read.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1G")]
     pub(crate) memory: u64,
+}
+
+/// Show on which hosts a file or a content is
+///
+/// Prints a line HOST:PATH for each name of each file with this content. The exit code is 6 if no host has it. For a FILE,
+/// lop-fleet also counts files of the same size and beginning that have no digest: they may be equal.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet where /srv/fleet ~/film.mkv         Who else has this film?
+  lop-fleet where /srv/fleet ea8f163db38682925e4491c5e58d4bb3506ef8c14eb78a86e908c5624a67200f")]
+pub(crate) struct WhereArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// A file, or a BLAKE3 digest as b3sum prints it
+    #[arg(value_name = "FILE|DIGEST")]
+    pub(crate) what: PathBuf,
+
+    /// Search only this host; can be repeated [default: all hosts]
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
+
+    /// The secret with which the exports were made
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 }
 
 /// Check that exports are complete and undamaged

@@ -1,4 +1,5 @@
 //! The commands, one per file.
 
 pub(crate) mod check;
+pub(crate) mod locate;
 pub(crate) mod report;

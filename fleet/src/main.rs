@@ -23,6 +23,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let output = Output { json: cli.json };
     let ended = match &cli.command {
+        Command::Where(args) => commands::locate::run(args, output),
         Command::Check(args) => commands::check::run(args, output),
         Command::Report(args) => commands::report::run(args, output),
     };
@@ -40,4 +41,6 @@ enum Exit {
     Failed = 1,
     /// Some exports could not be used.
     Partial = 3,
+    /// The answer is no.
+    No = 6,
 }

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::io::{self, Write};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 /// How results are printed.
@@ -20,6 +22,28 @@ struct Document<'a, T> {
     result: &'a T,
 }
 
+/// A path in JSON. If the path is not UTF-8, a second key holds its bytes in base64.
+#[derive(Debug, Serialize)]
+pub(crate) struct JsonPath {
+    path: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_base64: Option<String>,
+    #[serde(skip)]
+    bytes: Vec<u8>,
+}
+
+impl JsonPath {
+    pub(crate) fn new(bytes: Vec<u8>) -> JsonPath {
+        let path = String::from_utf8_lossy(&bytes).into_owned();
+        let is_exact = path.as_bytes() == bytes;
+        JsonPath { path, path_base64: (!is_exact).then(|| STANDARD.encode(&bytes)), bytes }
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Output {
     /// Prints a result: `document` as JSON, or `text`.
     ///
@@ -27,7 +51,11 @@ impl Output {
     ///
     /// Fails if standard output cannot be written. A closed pipe is not an error, because the reader does
     /// not want the rest.
-    pub(crate) fn print(self, document: &impl Serialize, text: &str) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn print(
+        self,
+        document: &impl Serialize,
+        text: &[u8],
+    ) -> Result<(), Box<dyn Error>> {
         let mut out = io::stdout().lock();
         let printed = if self.json {
             let document = Document { format_version: 1, result: document };
@@ -35,7 +63,7 @@ impl Output {
                 .map_err(io::Error::from)
                 .and_then(|json| writeln!(out, "{json}"))
         } else {
-            out.write_all(text.as_bytes())
+            out.write_all(text)
         };
         match printed.and_then(|()| out.flush()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -26,6 +26,14 @@ pub enum Error {
         "'{0}' cannot be the name of a host: use letters, digits, '.', '-' and '_', beginning with a letter or a digit"
     )]
     Host(String),
+    /// A file cannot be used as a key.
+    #[error("cannot use the key {}: {reason}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
     /// Another process exports to the same folder.
     #[error("another process is exporting to {}", .0.display())]
     Busy(PathBuf),

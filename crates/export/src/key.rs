@@ -4,10 +4,18 @@
 //! hash of a name can be found in a dictionary. A keyed hash tells this only to those who have the
 //! key. Equal values still have equal hashes, so hosts with the same key can be compared.
 
+use std::path::Path;
+
 use content::Head;
+use fsops::{File, Kind, Op};
+
+use crate::error::{At, Error};
 
 /// Minimum length of a key in bytes.
 const SHORTEST: usize = 16;
+
+/// Maximum size of a file with a key in bytes.
+const LONGEST: u64 = 64 << 10;
 
 /// The secret that the hosts of a fleet share.
 #[derive(Clone)]
@@ -50,19 +58,37 @@ impl Key {
         })
     }
 
+    /// Reads the secret in a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, is not a regular file of at most 64 KiB, or is too short.
+    pub fn read(path: &Path) -> Result<Key, Error> {
+        // A link is followed, because the user named it.
+        let file = path.canonicalize().and_then(|path| File::open(&path)).at(Op::Open, path)?;
+        let stat = file.stat().at(Op::Stat, path)?;
+        let unusable = |reason: String| Error::Key { path: path.into(), reason };
+        if stat.kind != Kind::File || stat.size > LONGEST {
+            return Err(unusable("it is not a regular file of at most 64 KiB".into()));
+        }
+        let mut secret = vec![0; usize::try_from(stat.size).unwrap_or(0)];
+        let read = file.read_at(&mut secret, 0).at(Op::Read, path)?;
+        Key::new(&secret[..read]).map_err(|e| unusable(format!("it {e}")))
+    }
+
     /// Returns a number by which exports with the same key are recognised. It does not reveal the
     /// key.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    pub(crate) fn digest(&self, digest: [u8; 32]) -> [u8; 32] {
+    /// Returns the keyed hash of a digest.
+    pub fn digest(&self, digest: [u8; 32]) -> [u8; 32] {
         *blake3::keyed_hash(&self.digests, &digest).as_bytes()
     }
 
-    /// Returns the keyed hash of a head. The size is part of it, because a short file could be
-    /// guessed from its head otherwise.
-    pub(crate) fn head(&self, head: Head, size: u64) -> i64 {
+    /// Returns the keyed hash of the head of a file, as the export stores it.
+    pub fn head(&self, head: Head, size: u64) -> i64 {
         let bytes = [head.0.get().to_le_bytes(), size.to_le_bytes()].concat();
         let hash = blake3::keyed_hash(&self.heads, &bytes);
         i64::from_le_bytes(*hash.as_bytes().first_chunk().expect("a hash has 32 bytes"))

@@ -20,6 +20,8 @@ use crate::table::values::Values;
 /// it is damaged, for example, has neither head nor digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeKey {
+    /// The number of the inode in its export.
+    pub inode_id: i64,
     /// The bucket of its size.
     pub bucket: u8,
     /// Length in bytes.
@@ -97,11 +99,13 @@ fn read_keys(
 ) -> Result<(), ParquetError> {
     let buckets = Values::<Int32Type>::read(group, &INODES, "bucket")?.into_iter().flatten();
     let mut sizes = Values::<Int64Type>::read(group, &INODES, "size")?.into_iter().flatten();
+    let mut inodes = Values::<Int64Type>::read(group, &INODES, "inode_id")?.into_iter().flatten();
     let mut heads = Values::<Int64Type>::read(group, &INODES, "head")?.into_iter();
     let mut digests = Values::<ByteArrayType>::read(group, &INODES, "digest")?.into_iter();
     for bucket in buckets {
         let digest = digests.next().flatten();
         each(InodeKey {
+            inode_id: inodes.next().unwrap_or(0),
             bucket: u8::try_from(bucket).unwrap_or(0),
             size: sizes.next().unwrap_or(0).cast_unsigned(),
             head: heads.next().flatten(),

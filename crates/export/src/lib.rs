@@ -16,6 +16,7 @@
 //! | `dirs`     | the directories and their paths                                             |
 //! | `write`    | exports a catalog                                                           |
 //! | `stored`   | finds the newest complete export of each host                               |
+//! | `search`   | finds the inodes of a size, and the paths of inodes                         |
 //! | `keys`     | reads what is needed to compare inodes                                      |
 //! | `read`     | makes a catalog of an export                                                |
 //!
@@ -34,6 +35,7 @@ mod keys;
 mod manifest;
 mod read;
 mod schema;
+mod search;
 mod stored;
 mod table;
 mod write;

@@ -5,6 +5,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
+use bytes::Bytes;
 use catalog::{
     FileRow, FileState, Restorer, StoredContent, StoredProblem, StoredScan, StoredVolume, Writer,
 };
@@ -214,7 +215,8 @@ impl Import<'_> {
     ) -> Result<(), Error> {
         for file in self.folder.manifest.tables.get(table.name).into_iter().flatten() {
             let path = self.folder.path.join(&file.file);
-            let reader = TableReader::new(*table, self.folder.read(file)?, path.clone())?;
+            let reader =
+                TableReader::new(*table, Bytes::from(self.folder.read(file)?), path.clone())?;
             let mut rows = 0;
             reader.each_group(|group| {
                 self.progress.check()?;

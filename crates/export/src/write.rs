@@ -20,7 +20,7 @@ use crate::manifest::{Manifest, Names, Root, Scan, TableFile, Volume};
 use crate::schema::{CONTENTS, DIRS, INODES, PROBLEMS, SCHEMA_VERSION};
 use crate::table::writer::Value;
 
-/// What is exported, and under which name.
+/// The host, and the form in which its catalog is exported.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the host: letters, digits, `.`, `-` and `_`, beginning with a letter or a digit.

@@ -171,7 +171,13 @@ mod tests {
         let digest = (digest > 0).then_some([digest; 32]);
         Inode::new(
             host,
-            &InodeKey { bucket: 0, size: 9, head: (head != 0).then_some(head), digest },
+            &InodeKey {
+                inode_id: 0,
+                bucket: 0,
+                size: 9,
+                head: (head != 0).then_some(head),
+                digest,
+            },
         )
     }
 

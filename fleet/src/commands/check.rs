@@ -30,7 +30,7 @@ pub(crate) fn run(args: &CheckArgs, output: Output) -> Result<Exit, Box<dyn Erro
         complain(problem);
     }
     summary.damaged = problems.len() as u64;
-    output.print(&summary, &summary.text())?;
+    output.print(&summary, summary.text().as_bytes())?;
     Ok(match (summary.complete, summary.damaged) {
         (_, 0) => Exit::Done,
         (0, _) => Exit::Failed,

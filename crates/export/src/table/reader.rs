@@ -1,22 +1,23 @@
 //! Reads a Parquet file row group by row group.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
-use bytes::Bytes;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::statistics::Statistics;
 
 use crate::error::{Error, OfTable};
 use crate::schema::{Column, Kind, Table};
 use crate::table::values::Values;
 
 /// A Parquet file of a table.
-pub(crate) struct TableReader {
+pub(crate) struct TableReader<R: ChunkReader + 'static> {
     path: PathBuf,
     table: Table,
-    reader: SerializedFileReader<Bytes>,
+    reader: SerializedFileReader<R>,
 }
 
 /// The values of the columns of a row group, without host and export.
@@ -34,14 +35,14 @@ enum Cells {
     Bytes(Vec<Option<ByteArray>>),
 }
 
-impl TableReader {
-    /// Opens a file with the content `bytes`. `path` is used in errors.
+impl<R: ChunkReader + 'static> TableReader<R> {
+    /// Opens a file. `path` is used in errors.
     ///
     /// # Errors
     ///
     /// Fails if the file is not a Parquet file or if its columns are not those of the table.
-    pub(crate) fn new(table: Table, bytes: Vec<u8>, path: PathBuf) -> Result<TableReader, Error> {
-        let reader = SerializedFileReader::new(Bytes::from(bytes)).of(&path)?;
+    pub(crate) fn new(table: Table, file: R, path: PathBuf) -> Result<Self, Error> {
+        let reader = SerializedFileReader::new(file).of(&path)?;
         let schema = reader.metadata().file_metadata().schema_descr().root_schema().clone();
         let wanted = table.parquet();
         if schema.get_fields() != wanted.get_fields() {
@@ -62,7 +63,30 @@ impl TableReader {
         &self,
         mut each: impl FnMut(Group) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        for number in 0..self.reader.num_row_groups() {
+        self.each_group_with(self.table.columns[0].name, |_| true, &mut each)
+    }
+
+    /// Calls `each` for the row groups whose values in the 64-bit column `column` may be wanted. Stops
+    /// at the first error of `each`.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`TableReader::each_group`].
+    pub(crate) fn each_group_with(
+        &self,
+        column: &str,
+        is_wanted: impl Fn(RangeInclusive<i64>) -> bool,
+        mut each: impl FnMut(Group) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let at = self.table.index(column);
+        for (number, metadata) in self.reader.metadata().row_groups().iter().enumerate() {
+            let range = match metadata.column(at).statistics() {
+                Some(Statistics::Int64(of)) => of.min_opt().zip(of.max_opt()),
+                _ => None,
+            };
+            if range.is_some_and(|(&min, &max)| !is_wanted(min..=max)) {
+                continue;
+            }
             let group = self.reader.get_row_group(number).and_then(|group| self.read(&*group));
             each(group.of(&self.path)?)?;
         }
