@@ -14,8 +14,9 @@ use crate::manifest::{FILE_NAME, Manifest, TableFile};
 use crate::schema::Table;
 use crate::table::writer::TableWriter;
 
-/// Prefix of the name of a folder that is not complete. Engines ignore such folders.
-const UNFINISHED: &[u8] = b"_part-";
+/// The folder of a host in which exports are written. Queries over the exports of a host, such as
+/// `HOST/*/inodes*.parquet`, do not find what is in there, because it is one level deeper.
+const UNFINISHED: &CStr = c"_part";
 
 /// Largest manifest that is read, in bytes.
 const LARGEST_MANIFEST: usize = 64 << 20;
@@ -25,18 +26,17 @@ const LARGEST_MANIFEST: usize = 64 << 20;
 pub(crate) struct NewFolder {
     /// The folder of the host, locked.
     host_dir: Dir,
+    /// The folder in which exports of the host are written.
+    unfinished: Dir,
     dir: Dir,
-    /// The name of the folder while it is not complete.
-    unfinished: CString,
     path: PathBuf,
     pub(crate) host: String,
     pub(crate) export_id: String,
-    published: bool,
 }
 
 impl NewFolder {
     /// Creates a folder for an export of `host`, made at the time `created_ms`, below `out`. Removes
-    /// the folders that killed exports of the host have left.
+    /// what killed exports of the host have left.
     ///
     /// # Errors
     ///
@@ -54,21 +54,15 @@ impl NewFolder {
         if !host_dir.lock().at(Op::Lock, &host_path)? {
             return Err(Error::Busy(host_path));
         }
-        let newest = remove_unfinished(&host_dir).at(Op::Remove, &host_path)?;
+        let newest = export_ids(&host_dir).at(Op::List, &host_path)?.into_iter().max();
         let export_id = export_id(created_ms, newest.as_deref());
-        let name = CString::new([UNFINISHED, export_id.as_bytes()].concat()).expect("no NUL");
-        let path = host_path.join(name.to_str().expect("ASCII"));
-        host_dir.make_private_dir(&name).at(Op::Create, &path)?;
-        let dir = host_dir.open_child(&name).at(Op::Open, &path)?;
-        Ok(NewFolder {
-            host_dir,
-            dir,
-            unfinished: name,
-            path,
-            host: host.to_owned(),
-            export_id,
-            published: false,
-        })
+        let unfinished_path = host_path.join("_part");
+        let unfinished = open_unfinished(&host_dir).at(Op::Create, &unfinished_path)?;
+        let path = unfinished_path.join(&export_id);
+        let name = CString::new(export_id.as_str()).expect("no NUL");
+        unfinished.make_private_dir(&name).at(Op::Create, &path)?;
+        let dir = unfinished.open_child(&name).at(Op::Open, &path)?;
+        Ok(NewFolder { host_dir, unfinished, dir, path, host: host.to_owned(), export_id })
     }
 
     /// Begins a file of a table.
@@ -97,7 +91,7 @@ impl NewFolder {
     /// # Errors
     ///
     /// Fails if a file cannot be written, or if the folder cannot be renamed.
-    pub(crate) fn publish(mut self, manifest: &Manifest) -> Result<PathBuf, Error> {
+    pub(crate) fn publish(self, manifest: &Manifest) -> Result<PathBuf, Error> {
         let (file, path) = self.create_file(FILE_NAME)?;
         let mut text = serde_json::to_vec_pretty(manifest).expect("a manifest is valid JSON");
         text.push(b'\n');
@@ -105,9 +99,9 @@ impl NewFolder {
         file.sync().at(Op::Sync, &path)?;
         self.dir.sync().at(Op::Sync, &self.path)?;
         let name = CString::new(self.export_id.as_str()).expect("no NUL");
-        let published = self.path.with_file_name(&self.export_id);
-        self.host_dir.rename_new(&self.unfinished, &name).at(Op::Rename, &published)?;
-        self.published = true;
+        let parent = self.path.parent().and_then(Path::parent).unwrap_or(&self.path);
+        let published = parent.join(&self.export_id);
+        self.unfinished.move_new(&name, &self.host_dir, &name).at(Op::Rename, &published)?;
         self.host_dir.sync().at(Op::Sync, &published)?;
         Ok(published)
     }
@@ -115,28 +109,40 @@ impl NewFolder {
 
 impl Drop for NewFolder {
     fn drop(&mut self) {
-        if !self.published {
-            // What cannot be removed now is removed by the next export.
-            drop(remove_folder(&self.host_dir, &self.unfinished));
-        }
+        remove_unfinished(&self.host_dir, &self.unfinished);
         self.host_dir.unlock();
     }
 }
 
-/// Removes unfinished folders of exports. Returns the greatest name of a finished one.
-fn remove_unfinished(host_dir: &Dir) -> io::Result<Option<String>> {
-    let (mut newest, mut left) = (None, Vec::new());
-    host_dir.for_each(&mut DirBuffer::default(), |item| {
-        if item.name.to_bytes().starts_with(UNFINISHED) {
-            left.push(item.name.to_owned());
-        } else if let Ok(name) = item.name.to_str() {
-            newest = newest.take().max(Some(name.to_owned()));
-        }
-    })?;
-    for name in left {
-        remove_folder(host_dir, &name)?;
+/// Opens the folder in which exports of a host are written, and removes what killed exports have left
+/// there.
+fn open_unfinished(host_dir: &Dir) -> io::Result<Dir> {
+    if let Ok(left) = host_dir.open_child(UNFINISHED) {
+        remove_unfinished(host_dir, &left);
     }
-    Ok(newest)
+    match host_dir.make_private_dir(UNFINISHED) {
+        Err(e) if e.kind() != io::ErrorKind::AlreadyExists => Err(e),
+        _ => host_dir.open_child(UNFINISHED),
+    }
+}
+
+/// Removes the unfinished exports of a host, and the folder in which they are. An entry that cannot be
+/// removed, or that does not belong to an export, stays.
+fn remove_unfinished(host_dir: &Dir, unfinished: &Dir) {
+    for export in export_ids(unfinished).unwrap_or_default() {
+        drop(CString::new(export).map(|name| remove_folder(unfinished, &name)));
+    }
+    drop(host_dir.remove_empty_dir(UNFINISHED));
+}
+
+/// Returns the names in a folder that are names of exports.
+fn export_ids(dir: &Dir) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    dir.for_each(&mut DirBuffer::default(), |item| {
+        let name = item.name.to_str().ok().filter(|name| is_export_id(name));
+        names.extend(name.map(str::to_owned));
+    })?;
+    Ok(names)
 }
 
 /// Removes the folder of an export. Fails if it contains anything that does not belong to an export.

@@ -73,7 +73,8 @@ pub(crate) struct Inode {
 pub(crate) struct Sorted {
     pub(crate) bucket: u8,
     size: u64,
-    head: u64,
+    /// As it is exported, so that the order does not reveal what a key hides.
+    pub(crate) head: Option<i64>,
     content: Option<ContentIndex>,
     pub(crate) number: u32,
 }
@@ -122,6 +123,12 @@ impl Inodes {
         number
     }
 
+    /// Returns the number of inodes, except empty ones, that have no digest.
+    pub(crate) fn without_digest(&self, contents: &Contents) -> u64 {
+        let digest = |inode: &Inode| inode.content.and_then(|content| contents.digest(content));
+        self.rows.iter().filter(|inode| inode.size > 0 && digest(inode).is_none()).count() as u64
+    }
+
     pub(crate) fn get(&self, number: u32) -> &Inode {
         &self.rows[number as usize]
     }
@@ -132,11 +139,12 @@ impl Inodes {
         &self,
         buckets: RangeInclusive<u8>,
         contents: &Contents,
+        exported_head: impl Fn(Head, u64) -> i64,
         progress: &Progress,
     ) -> Vec<Sorted> {
         let sorted = |(number, inode): (u32, &Inode)| {
-            let head = inode.head.map_or(0, |head| head.0.get());
             let Inode { size, content, .. } = *inode;
+            let head = inode.head.map(|head| exported_head(head, size));
             Sorted { bucket: bucket(size), size, head, content, number }
         };
         let all = (0..).zip(&self.rows).map(sorted);

@@ -4,12 +4,13 @@
 //! hash of a name can be found in a dictionary. A keyed hash tells this only to those who have the
 //! key. Equal values still have equal hashes, so hosts with the same key can be compared.
 
+use std::io;
 use std::path::Path;
 
 use content::Head;
-use fsops::{File, Kind, Op};
+use fsops::{File, Kind, io_text};
 
-use crate::error::{At, Error};
+use crate::error::Error;
 
 /// Minimum length of a key in bytes.
 const SHORTEST: usize = 16;
@@ -64,15 +65,16 @@ impl Key {
     ///
     /// Fails if the file cannot be read, is not a regular file of at most 64 KiB, or is too short.
     pub fn read(path: &Path) -> Result<Key, Error> {
-        // A link is followed, because the user named it.
-        let file = path.canonicalize().and_then(|path| File::open(&path)).at(Op::Open, path)?;
-        let stat = file.stat().at(Op::Stat, path)?;
         let unusable = |reason: String| Error::Key { path: path.into(), reason };
+        let failed = |e: io::Error| unusable(io_text(&e));
+        // A link is followed, because the user named it.
+        let file = path.canonicalize().and_then(|path| File::open(&path)).map_err(failed)?;
+        let stat = file.stat().map_err(failed)?;
         if stat.kind != Kind::File || stat.size > LONGEST {
             return Err(unusable("it is not a regular file of at most 64 KiB".into()));
         }
         let mut secret = vec![0; usize::try_from(stat.size).unwrap_or(0)];
-        let read = file.read_at(&mut secret, 0).at(Op::Read, path)?;
+        let read = file.read_at(&mut secret, 0).map_err(failed)?;
         Key::new(&secret[..read]).map_err(|e| unusable(format!("it {e}")))
     }
 
@@ -88,6 +90,7 @@ impl Key {
     }
 
     /// Returns the keyed hash of the head of a file, as the export stores it.
+    #[expect(clippy::missing_panics_doc, reason = "a hash has more than eight bytes")]
     pub fn head(&self, head: Head, size: u64) -> i64 {
         let bytes = [head.0.get().to_le_bytes(), size.to_le_bytes()].concat();
         let hash = blake3::keyed_hash(&self.heads, &bytes);

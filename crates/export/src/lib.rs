@@ -22,8 +22,8 @@
 //!
 //! # Atomicity
 //!
-//! The files are written into a folder whose name begins with `_part-`. After the manifest has been
-//! synced, the folder is renamed. An export that exists is therefore complete. The next export of the
+//! The files are written into the folder `HOST/_part`. After the manifest has been synced, the export is
+//! moved out of there. An export that exists is therefore complete. The next export of the
 //! host removes what a killed process left.
 
 mod dirs;

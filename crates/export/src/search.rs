@@ -62,7 +62,9 @@ impl Stored {
             path.extend_from_slice(&name);
             paths.entry(inode).or_default().push(path);
         }
-        paths.values_mut().for_each(|paths| paths.sort_unstable());
+        for paths in paths.values_mut() {
+            paths.sort_unstable();
+        }
         Ok(paths)
     }
 

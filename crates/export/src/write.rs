@@ -45,6 +45,8 @@ pub struct Exported {
     /// Number of inodes that are identical to another one, but have no digest. Only files with more
     /// than a gigabyte of holes have none.
     pub undigested: u64,
+    /// Number of inodes, except empty ones, without a digest. Other hosts cannot be compared with them.
+    pub without_digest: u64,
     /// Size of the tables in bytes.
     pub bytes: u64,
 }
@@ -86,6 +88,7 @@ pub fn export(
         names: progress.files_done.load(Relaxed),
         inodes: manifest.rows(INODES.name),
         undigested: contents.undigested,
+        without_digest: inodes.without_digest(&contents),
         bytes: manifest.bytes(),
     })
 }

@@ -3,6 +3,8 @@
 use std::ops::RangeInclusive;
 use std::thread;
 
+use content::Head;
+
 use super::{Output, Tables};
 use crate::error::Error;
 use crate::inodes::{Contents, Inode, Inodes, Sorted};
@@ -41,49 +43,42 @@ impl Output<'_> {
         contents: &Contents,
     ) -> Result<TableFile, Error> {
         let mut out = self.folder.table(&INODES, Some(part))?;
+        let key = self.options.key.as_ref();
+        let exported_head = |head: Head, size| match key {
+            Some(key) => key.head(head, size),
+            None => head.0.get().cast_signed(),
+        };
+        let sorted = inodes.sorted(BUCKETS[part].clone(), contents, exported_head, self.progress);
         let mut last_bucket = None;
-        for Sorted { bucket, number, .. } in
-            inodes.sorted(BUCKETS[part].clone(), contents, self.progress)
-        {
-            let is_next = last_bucket.replace(bucket).is_some_and(|last| last != bucket);
+        for inode in &sorted {
+            let is_next =
+                last_bucket.replace(inode.bucket).is_some_and(|last| last != inode.bucket);
             if is_next && out.is_group_full() {
                 self.progress.check()?;
                 out.end_group(&INODES)?;
             }
-            self.push_inode(&mut out, bucket, number, inodes.get(number), contents);
+            push_inode(&mut out, inode, inodes.get(inode.number), contents);
         }
         out.finish(&INODES)
     }
+}
 
-    fn push_inode(
-        &self,
-        out: &mut TableWriter,
-        bucket: u8,
-        number: u32,
-        inode: &Inode,
-        contents: &Contents,
-    ) {
-        let key = self.options.key.as_ref();
-        let head = inode.head.map(|head| match key {
-            Some(key) => key.head(head, inode.size),
-            None => head.0.get().cast_signed(),
-        });
-        let digest = inode.content.and_then(|content| contents.digest(content));
-        let content = inode.content.map(|content| contents.id(content));
-        out.push(&[
-            Value::Int32(bucket.into()),
-            Value::Int64(inode.size.cast_signed()),
-            head.map_or(Value::Null, Value::Int64),
-            digest.map_or(Value::Null, |digest| Value::Bytes(digest)),
-            Value::Int64(number.into()),
-            Value::Int64(inode.volume.into()),
-            Value::Int64(inode.number.cast_signed()),
-            Value::Int64(inode.mtime_ns),
-            Value::Int64(inode.ctime_ns),
-            Value::Int64(inode.allocated.cast_signed()),
-            Value::Int32(inode.names.cast_signed()),
-            content.map_or(Value::Null, Value::Int64),
-            Value::Int32(i32::from(inode.state as u8)),
-        ]);
-    }
+fn push_inode(out: &mut TableWriter, sorted: &Sorted, inode: &Inode, contents: &Contents) {
+    let digest = inode.content.and_then(|content| contents.digest(content));
+    let content = inode.content.map(|content| contents.id(content));
+    out.push(&[
+        Value::Int32(sorted.bucket.into()),
+        Value::Int64(inode.size.cast_signed()),
+        sorted.head.map_or(Value::Null, Value::Int64),
+        digest.map_or(Value::Null, |digest| Value::Bytes(digest)),
+        Value::Int64(sorted.number.into()),
+        Value::Int64(inode.volume.into()),
+        Value::Int64(inode.number.cast_signed()),
+        Value::Int64(inode.mtime_ns),
+        Value::Int64(inode.ctime_ns),
+        Value::Int64(inode.allocated.cast_signed()),
+        Value::Int32(inode.names.cast_signed()),
+        content.map_or(Value::Null, Value::Int64),
+        Value::Int32(i32::from(inode.state as u8)),
+    ]);
 }

@@ -9,6 +9,7 @@ use catalog::{Catalog, FileRow};
 use super::{Output, Tables};
 use crate::error::Error;
 use crate::inodes::{Contents, Inodes};
+use crate::key::Key;
 use crate::manifest::{Names, TableFile};
 use crate::schema::NAMES;
 use crate::table::writer::{TableWriter, Value};
@@ -62,22 +63,28 @@ impl Output<'_> {
     ) -> Result<(), Error> {
         let mut known = dirs.iter().copied().peekable();
         let mut batch = Batch::default();
+        let mut hidden = self.hidden_names();
         let ended = catalog.each_file_row(|dir, name, file| {
             while known.next_if(|&known| known < dir).is_some() {}
             if known.peek() != Some(&dir) {
                 let path = catalog.path().to_owned();
-                return Err(ReadEnd::Failed(
-                    catalog::Error::Orphans { path, dirs: 0, files: 1 }.into(),
-                ));
+                let error = catalog::Error::Orphans { path, dirs: 0, files: 1 };
+                return Err(ReadEnd::Failed(error.into()));
             }
-            batch.push(dir, name, file);
-            if batch.rows.len() == NAMES_PER_BATCH {
+            match &mut hidden {
+                Some(hidden) => hidden.push(dir, name, file, &mut batch),
+                None => batch.push(dir, name, file),
+            }
+            if batch.rows.len() >= NAMES_PER_BATCH {
                 self.progress.check().map_err(|e| ReadEnd::Failed(e.into()))?;
                 let full = std::mem::take(&mut batch);
                 to.send(full).map_err(|_| ReadEnd::WriterFailed)?;
             }
             Ok(())
         });
+        if let Some(hidden) = &mut hidden {
+            hidden.end_dir(&mut batch);
+        }
         match ended {
             Ok(()) => {
                 let _writer_failed = to.send(batch);
@@ -87,6 +94,12 @@ impl Output<'_> {
             Err(ReadEnd::WriterFailed) => Ok(()),
             Err(ReadEnd::Failed(error)) => Err(error),
         }
+    }
+
+    /// Returns the table that hides names, if they are exported as keyed hashes.
+    fn hidden_names(&self) -> Option<HiddenNames<'_>> {
+        let key = self.options.key.as_ref().filter(|_| self.options.names == Names::Keyed);
+        key.map(|key| HiddenNames { key, dir: 0, names: Vec::new() })
     }
 
     fn write_names(
@@ -101,10 +114,7 @@ impl Output<'_> {
             for (dir, name, file) in batch.iter() {
                 let inode = inodes.add(file, contents);
                 let Some(out) = &mut out else { continue };
-                self.with_exported(name, |name| {
-                    let (dir, inode) = (Value::Int64(dir), Value::Int64(inode.into()));
-                    out.push(&[dir, Value::Bytes(name), inode]);
-                });
+                out.push(&[Value::Int64(dir), Value::Bytes(name), Value::Int64(inode.into())]);
                 if out.is_group_full() {
                     out.end_group(&NAMES)?;
                 }
@@ -112,6 +122,31 @@ impl Output<'_> {
             self.progress.files_done.fetch_add(batch.rows.len() as u64, Relaxed);
         }
         Ok((inodes, out.map(|out| out.finish(&NAMES)).transpose()?))
+    }
+}
+
+/// Replaces the names of a directory by keyed hashes, and sorts them by these. Otherwise the order of the
+/// names, and the numbers of their inodes, would reveal the alphabetical order.
+struct HiddenNames<'a> {
+    key: &'a Key,
+    dir: i64,
+    names: Vec<([u8; 16], FileRow)>,
+}
+
+impl HiddenNames<'_> {
+    fn push(&mut self, dir: i64, name: &[u8], file: &FileRow, to: &mut Batch) {
+        if dir != self.dir {
+            self.end_dir(to);
+            self.dir = dir;
+        }
+        self.names.push((self.key.name(name), *file));
+    }
+
+    fn end_dir(&mut self, to: &mut Batch) {
+        self.names.sort_unstable_by_key(|(name, _)| *name);
+        for (name, file) in self.names.drain(..) {
+            to.push(self.dir, &name, &file);
+        }
     }
 }
 

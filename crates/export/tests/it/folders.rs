@@ -56,26 +56,29 @@ fn a_host_has_a_name_that_engines_and_file_systems_accept() {
 #[test]
 fn what_a_killed_export_left_is_removed() {
     let scratch = Scratch::new();
-    let left = scratch.out().join("nas/_part-20200101T000000.000Z");
+    let left = scratch.out().join("nas/_part/20200101T000000.000Z");
     fs::create_dir_all(&left).expect("made");
     fs::write(left.join("names.parquet"), "half").expect("written");
-    let other_host = scratch.out().join("other/_part-20200101T000000.000Z");
+    let other_host = scratch.out().join("other/_part/20200101T000000.000Z");
     fs::create_dir_all(&other_host).expect("made");
     scratch.export(&Rows::odd(1), &plain());
-    assert!(!left.exists());
+    assert!(!scratch.out().join("nas/_part").exists());
     assert!(other_host.exists());
 }
 
 #[test]
 fn files_that_are_not_of_an_export_are_never_removed() {
     let scratch = Scratch::new();
-    let left = scratch.out().join("nas/_part-mine");
-    fs::create_dir_all(&left).expect("made");
-    fs::write(left.join("thesis.txt"), "years of work").expect("written");
-    let catalog = Rows::default().write(&scratch.dir.join("catalog.db"));
-    let error = export::export(&catalog, &scratch.out(), &plain(), &Progress::default());
-    assert!(matches!(error, Err(Error::File(_))), "{error:?}");
-    assert_eq!(fs::read(left.join("thesis.txt")).expect("is there"), b"years of work");
+    let inside = scratch.out().join("nas/_part/20200101T000000.000Z/thesis.txt");
+    let beside = scratch.out().join("nas/_part/thesis.txt");
+    fs::create_dir_all(inside.parent().expect("a folder")).expect("made");
+    for file in [&inside, &beside] {
+        fs::write(file, "years of work").expect("written");
+    }
+    scratch.export(&Rows::odd(1), &plain());
+    for file in [&inside, &beside] {
+        assert_eq!(fs::read(file).expect("is there"), b"years of work");
+    }
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub(crate) enum ExportNames {
 /// Writes a new folder HOST/EXPORT below DIR, such as nas/20261127T230151.123Z. It contains the inodes, names,
 /// directories and problems of the catalog as Parquet files, which DuckDB, Spark and other engines read, and a manifest.
 /// The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one folder, or copy
-/// their folders to one place, to query them together; all inodes are in '/srv/fleet/*/2*/inodes*.parquet'.
+/// their folders to one place, to query them together; all inodes are in '/srv/fleet/*/*/inodes*.parquet'.
 ///
 /// Queries compare hosts by digests. Files that are identical to another file of their host have a digest;
 /// 'lop scan --hash-all' computes the digests of all other files. The export contains names, so only you can read it.

@@ -4,7 +4,6 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use export::{Exported, Key, Names, Options};
-use fsops::{File, Kind};
 use runtime::epoch::now_ms;
 use serde::Serialize;
 
@@ -18,9 +17,6 @@ use crate::quantity::{counted, size};
 use crate::questions::catalog::open;
 use crate::settings::Settings;
 
-/// Largest key file that is read, in bytes.
-const LARGEST_KEY: u64 = 64 << 10;
-
 /// Runs the command.
 pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let url = args.out.to_str().filter(|out| out.contains("://"));
@@ -28,7 +24,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, Comman
         let message = format!("cannot export to {url}: lop exports only to folders");
         return Err(CommandError::usage(message).hint("export to a folder, and copy that folder"));
     }
-    let key = args.key.as_deref().map(read_key).transpose()?;
+    let key = args.key.as_deref().map(Key::read).transpose().map_err(explained)?;
     let names = match (args.names, &key) {
         (Some(ExportNames::Keyed), None) => {
             let error = CommandError::usage("--names keyed needs a key");
@@ -46,30 +42,18 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, Comman
     })?;
     let summary = Summary::new(&exported, &options.host);
     stdout::print_summary_or_text(&summary, &summary.text(&exported.path), settings)?;
+    if exported.without_digest > exported.undigested {
+        let files = counted(exported.without_digest, "file has", "files have");
+        settings.hint(&format!(
+            "{files} no digest, so they cannot be compared with other hosts; lop scan --hash-all adds digests"
+        ));
+    }
     Ok(Exit::Done)
 }
 
 /// Returns the name of this host. Whether an export may have this name is checked later.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-fn read_key(path: &Path) -> Result<Key, CommandError> {
-    let hint = "to make one: head -c 32 /dev/urandom > FILE";
-    let cannot = || CommandError::failed(format!("cannot read the key {}", path.display()));
-    // A link is followed, because the user named it.
-    let file = path.canonicalize().and_then(|path| File::open(&path));
-    let file = file.map_err(|e| cannot().because(e).hint(hint))?;
-    let stat = file.stat().map_err(|e| cannot().because(e))?;
-    if stat.kind != Kind::File || stat.size > LARGEST_KEY {
-        let message = format!("cannot use the key {}", path.display());
-        let reason = "it is not a regular file of at most 64 KiB";
-        return Err(CommandError::failed(format!("{message}: {reason}")).hint(hint));
-    }
-    let mut secret = vec![0; usize::try_from(stat.size).unwrap_or_default()];
-    let read = file.read_at(&mut secret, 0).map_err(|e| cannot().because(e))?;
-    Key::new(&secret[..read])
-        .map_err(|e| CommandError::failed(format!("the key {} {e}", path.display())).hint(hint))
 }
 
 #[derive(Serialize)]
@@ -82,6 +66,8 @@ struct Summary<'a> {
     files: u64,
     /// Files that are identical to another one, but have no digest.
     undigested: u64,
+    /// Files, except empty ones, that have no digest.
+    without_digest: u64,
     bytes: u64,
 }
 
@@ -93,6 +79,7 @@ impl<'a> Summary<'a> {
             names: exported.names,
             files: exported.inodes,
             undigested: exported.undigested,
+            without_digest: exported.without_digest,
             bytes: exported.bytes,
         }
     }
@@ -122,6 +109,9 @@ fn explained(error: export::Error) -> CommandError {
     match error {
         Error::Catalog(error) => error.into(),
         Error::Interrupted(error) => error.into(),
+        Error::Key { .. } => {
+            CommandError::failed(message).hint("to make a key: head -c 32 /dev/urandom > FILE")
+        }
         Error::Host(_) => CommandError::usage(message).hint("name this host: --host NAME"),
         Error::Busy(_) => CommandError::failed(message).hint("try again when it has ended"),
         Error::File(error) => {

@@ -170,7 +170,8 @@ fn the_summary_counts_files_names_and_bytes() {
         .map(|name| fs::metadata(lop.work().join(path).join(name)).expect("a file").len())
         .sum();
     let expected = serde_json::json!({
-        "host": "nas", "path": path, "names": 8, "files": 7, "undigested": 0, "bytes": bytes
+        "host": "nas", "path": path, "names": 8, "files": 7, "undigested": 0,
+        "without_digest": 1, "bytes": bytes
     });
     assert_eq!(summary, expected);
     let imported = lop.json(["import", "--catalog", "nas.db", path])["summary"].clone();

@@ -17,7 +17,7 @@ fn assert_fails(output: &Output, code: i32, message: &str, hint: &str) {
     assert_eq!(output.stdout_str(), "");
 }
 
-const NO_KEY: &str = "to make one: head -c 32 /dev/urandom > FILE";
+const NO_KEY: &str = "to make a key: head -c 32 /dev/urandom > FILE";
 
 #[test]
 fn an_export_without_a_catalog_creates_no_folder() {
@@ -62,8 +62,8 @@ fn a_key_that_is_no_secret_is_refused() {
         let output = lop.run(["export", "--key", key, "out"]);
         assert_fails(&output, 1, message, NO_KEY);
     };
-    cannot("short", "the key short has 15 bytes, but a key has at least 16");
-    cannot("none", "cannot read the key none: No such file or directory");
+    cannot("short", "cannot use the key short: it has 15 bytes, but a key has at least 16");
+    cannot("none", "cannot use the key none: No such file or directory");
     for key in ["fifo", "d", "large", "/dev/zero"] {
         let reason = "it is not a regular file of at most 64 KiB";
         cannot(key, &format!("cannot use the key {key}: {reason}"));

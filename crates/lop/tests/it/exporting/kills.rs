@@ -30,13 +30,13 @@ fn export(lop: &Lop) -> Invocation<'_> {
 /// Returns the exports of the host that have their final name.
 fn exports(lop: &Lop) -> Vec<PathBuf> {
     let host = lop.fleet().join("nas");
-    let names = names_in(&host).into_iter().filter(|name| !name.starts_with("_part-"));
+    let names = names_in(&host).into_iter().filter(|name| name != "_part");
     names.map(|name| host.join(name)).collect()
 }
 
 /// Returns whether killed exports have left a folder.
 fn has_unfinished(lop: &Lop) -> bool {
-    names_in(&lop.fleet().join("nas")).iter().any(|name| name.starts_with("_part-"))
+    names_in(&lop.fleet().join("nas")).iter().any(|name| name == "_part")
 }
 
 /// Asserts that an export is complete, and removes it.

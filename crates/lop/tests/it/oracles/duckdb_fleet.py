@@ -177,12 +177,12 @@ def only_here(catalogs):
 
 def order(fleet, folder):
     """Returns the places where the rows of a file are not in the documented order."""
-    unsigned = "coalesce(head, 0)::HUGEINT + CASE WHEN head < 0 THEN 18446744073709551616 ELSE 0 END"
-    key = f"(bucket, size, {unsigned}, coalesce(digest, ''::BLOB))"
+    # NULL comes first, and every head is greater than the number that stands for NULL.
+    key = "(bucket, size, coalesce(head, -9223372036854775809), coalesce(digest, ''::BLOB))"
     return fleet.query(
         f"SELECT filename, n FROM (SELECT filename, file_row_number AS n, {key} AS this,"
         f" lag({key}) OVER (PARTITION BY filename ORDER BY file_row_number) AS before"
-        f" FROM read_parquet('{folder}/*/2*/inodes*.parquet', filename = true, file_row_number = true))"
+        f" FROM read_parquet('{folder}/*/*/inodes*.parquet', filename = true, file_row_number = true))"
         " WHERE before > this"
     )
 

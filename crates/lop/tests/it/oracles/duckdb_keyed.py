@@ -12,20 +12,32 @@ import duckdb
 
 QUESTIONS = {
     "groups": "SELECT bucket, size, count(*), count(DISTINCT host), count(DISTINCT head)"
-    " FROM '{}/*/2*/inodes*.parquet' WHERE digest IS NOT NULL GROUP BY bucket, size, digest",
+    " FROM '{}/*/*/inodes*.parquet' WHERE digest IS NOT NULL GROUP BY bucket, size, digest",
     "heads": "SELECT bucket, size, count(*), count(DISTINCT host)"
-    " FROM '{}/*/2*/inodes*.parquet' WHERE head IS NOT NULL GROUP BY bucket, size, head",
-    "inodes": "SELECT host, inode_id, size, inode, mtime_ns, names, content_id, state, digest IS NULL,"
-    " head IS NULL FROM '{}/*/2*/inodes*.parquet'",
-    "names": "SELECT count(*), count(DISTINCT host) FROM '{}/*/2*/names*.parquet' GROUP BY name",
-    "directories": "SELECT host, dir_id, parent_id, name = ''::BLOB FROM '{}/*/2*/dirs*.parquet'",
-    "problems": "SELECT host, scan_id, reason FROM '{}/*/2*/problems*.parquet'",
+    " FROM '{}/*/*/inodes*.parquet' WHERE head IS NOT NULL GROUP BY bucket, size, head",
+    # Inodes are numbered in the order of the exported names, which keys change.
+    "inodes": "SELECT host, size, inode, mtime_ns, names, content_id, state, digest IS NULL,"
+    " head IS NULL FROM '{}/*/*/inodes*.parquet'",
+    "names": "SELECT count(*), count(DISTINCT host) FROM '{}/*/*/names*.parquet' GROUP BY name",
+    "directories": "SELECT host, dir_id, parent_id, name = ''::BLOB FROM '{}/*/*/dirs*.parquet'",
+    "problems": "SELECT host, scan_id, reason FROM '{}/*/*/problems*.parquet'",
 }
 
 HIDDEN = {
-    "paths of directories": "SELECT count(path) FROM '{}/*/2*/dirs*.parquet'",
-    "paths of problems": "SELECT count(path) FROM '{}/*/2*/problems*.parquet'",
-    "names that are no hashes": "SELECT count(*) FROM '{}/*/2*/names*.parquet' WHERE octet_length(name) <> 16",
+    "paths of directories": "SELECT count(path) FROM '{}/*/*/dirs*.parquet'",
+    "paths of problems": "SELECT count(path) FROM '{}/*/*/problems*.parquet'",
+    # The order of the rows would reveal the order of what the key hides.
+    "names in another order than that of their hashes": "SELECT count(*) FROM (SELECT name, lag(name) OVER"
+    " (PARTITION BY filename, dir_id ORDER BY file_row_number) AS before"
+    " FROM read_parquet('{}/*/*/names*.parquet', filename = true, file_row_number = true)) WHERE before > name",
+    "inodes in another order than that of the names": "SELECT count(*) FROM (SELECT inode_id, max(inode_id) OVER"
+    " (PARTITION BY filename ORDER BY file_row_number ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before"
+    " FROM read_parquet('{}/*/*/names*.parquet', filename = true, file_row_number = true))"
+    " WHERE inode_id > coalesce(before, -1) + 1",
+    "heads in another order than that of their hashes": "SELECT count(*) FROM (SELECT head, lag(head) OVER"
+    " (PARTITION BY filename, bucket, size ORDER BY file_row_number) AS before"
+    " FROM read_parquet('{}/*/*/inodes*.parquet', filename = true, file_row_number = true)) WHERE before > head",
+    "names that are no hashes": "SELECT count(*) FROM '{}/*/*/names*.parquet' WHERE octet_length(name) <> 16",
 }
 
 
@@ -44,7 +56,7 @@ def main(plain, keyed):
         if ask(sql, keyed) != [(0,)]:
             differing += 1
             print(f"{what} are in the keyed export")
-    digests = "SELECT DISTINCT digest FROM '{}/*/2*/inodes*.parquet' WHERE digest IS NOT NULL"
+    digests = "SELECT DISTINCT digest FROM '{}/*/*/inodes*.parquet' WHERE digest IS NOT NULL"
     if set(ask(digests, plain)) & set(ask(digests, keyed)):
         differing += 1
         print("a plain digest is in the keyed export")
