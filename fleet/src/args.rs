@@ -70,8 +70,12 @@ pub(crate) struct ReportArgs {
 
 /// Show on which hosts a file or a content is
 ///
-/// Prints a line HOST:PATH for each name of each file with this content. The exit code is 6 if no host has it. For a FILE,
-/// lop-fleet also counts files of the same size and beginning that have no digest: they may be equal.
+/// Prints a line HOST:PATH for each name of each file with this content, and the number of files on each host that may
+/// have it: they have no digest, and no other size or beginning. If they are the only ones, the exit code is 3. If there
+/// are none, either, it is 6: no export has the content.
+///
+/// If a file with the name FILE|DIGEST exists, lop-fleet reads it. Empty files cannot be searched, because exports do not
+/// contain them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

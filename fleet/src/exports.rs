@@ -1,5 +1,6 @@
 //! Finds the exports that a command compares.
 
+use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
 
@@ -12,8 +13,8 @@ use crate::output::complain;
 ///
 /// # Errors
 ///
-/// Fails if the folder cannot be listed, has no export or none of a wanted host, or if the exports have
-/// different keys.
+/// Fails if the folder cannot be listed, has no export or none of a wanted host, if two exports are of
+/// the same host, or if the exports have different keys.
 pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool), Box<dyn Error>> {
     let Fleet { exports: mut newest, problems } = Fleet::newest(dir)?;
     for problem in &problems {
@@ -25,6 +26,7 @@ pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool)
         return Err(format!("{}: no complete export of {missing}", dir.display()).into());
     }
     newest.retain(|export| hosts.is_empty() || hosts.contains(&export.host));
+    check_once(&newest)?;
     let Some(first) = newest.first() else {
         let text = format!("{}: no complete export; write one with lop export", dir.display());
         return Err(text.into());
@@ -37,4 +39,18 @@ pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool)
         .into());
     }
     Ok((newest, !problems.is_empty()))
+}
+
+/// Checks that each host has one export. A second one, in a copy of the folder of the host, would make
+/// all of its files look like copies of another host.
+fn check_once(exports: &[Stored]) -> Result<(), Box<dyn Error>> {
+    let mut hosts = BTreeMap::new();
+    for export in exports {
+        if let Some(other) = hosts.insert(&export.host, export) {
+            let [one, other] = [&other.path, &export.path].map(|path| path.display());
+            let host = &export.host;
+            return Err(format!("{one} and {other} are both of host {host}; move one away").into());
+        }
+    }
+    Ok(())
 }

@@ -21,7 +21,7 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let output = Output { json: cli.json };
+    let output = Output::new(cli.json);
     let ended = match &cli.command {
         Command::Where(args) => commands::locate::run(args, output),
         Command::Check(args) => commands::check::run(args, output),
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 enum Exit {
     Done = 0,
     Failed = 1,
-    /// Some exports could not be used.
+    /// Some exports could not be used, or some files have no digest and could not be compared.
     Partial = 3,
     /// The answer is no.
     No = 6,

@@ -1,17 +1,25 @@
 //! Prints results, problems and errors.
+//!
+//! File names are bytes, and are written unchanged to a pipe or a file. On a terminal, and in all
+//! messages, what could disturb a terminal is escaped, as in lop ([`runtime::shown`]).
 
+use std::borrow::Cow;
 use std::error::Error;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use fsops::io_text;
+use runtime::shown::{is_plain_name, shown_name, shown_text};
 use serde::Serialize;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     /// True for JSON instead of text.
-    pub(crate) json: bool,
+    json: bool,
+    /// True if names are escaped, because standard output is a terminal.
+    escapes: bool,
 }
 
 /// A result for programs, with the version of its format.
@@ -45,6 +53,22 @@ impl JsonPath {
 }
 
 impl Output {
+    /// Returns how results are printed on standard output.
+    pub(crate) fn new(json: bool) -> Output {
+        Output { json, escapes: io::stdout().is_terminal() }
+    }
+
+    /// Returns a line of text that ends with a name. Elsewhere than on a terminal, a line that contains
+    /// a newline or begins with a backslash gets a backslash at its beginning. In it, a newline is
+    /// written as `\n` and a backslash as `\\`, as in the output of lop and of GNU `sha256sum`.
+    pub(crate) fn line(self, line: &[u8]) -> Cow<'_, [u8]> {
+        match self.escapes {
+            true => escaped(line),
+            false if line.contains(&b'\n') || line.starts_with(b"\\") => Cow::Owned(marked(line)),
+            false => Cow::Borrowed(line),
+        }
+    }
+
     /// Prints a result: `document` as JSON, or `text`.
     ///
     /// # Errors
@@ -67,30 +91,64 @@ impl Output {
         };
         match printed.and_then(|()| out.flush()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            Err(e) => Err(format!("cannot write to standard output: {e}").into()),
+            Err(e) => Err(format!("cannot write to standard output: {}", io_text(&e)).into()),
             Ok(()) => Ok(()),
         }
     }
 
-    /// Prints advice on standard error, unless the output is for programs.
-    pub(crate) fn hint(self, text: &str) {
+    /// Prints a remark on standard error, unless the output is for programs.
+    pub(crate) fn note(self, text: &str) {
         if !self.json {
-            let _closed = writeln!(io::stderr(), "hint: {text}");
+            // If standard error is closed, nobody can be told.
+            let _closed = writeln!(io::stderr(), "{text}");
         }
     }
+
+    /// Prints how files without a digest can be compared.
+    pub(crate) fn hint_hash_all(self) {
+        self.note(
+            "hint: to compare the other files, run 'lop scan --hash-all' and 'lop export' on the hosts",
+        );
+    }
+}
+
+/// Returns a line with escapes for what could disturb a terminal.
+pub(crate) fn escaped(line: &[u8]) -> Cow<'_, [u8]> {
+    if is_plain_name(line) {
+        return Cow::Borrowed(line);
+    }
+    let shown = shown_name(line).into_iter();
+    Cow::Owned(shown.map(|part| part.to_string()).collect::<String>().into_bytes())
+}
+
+/// Returns a line with a backslash before it, before each backslash in it, and `\n` for each newline.
+fn marked(line: &[u8]) -> Vec<u8> {
+    let mut marked = vec![b'\\'];
+    for &byte in line {
+        match byte {
+            b'\n' => marked.extend_from_slice(b"\\n"),
+            b'\\' => marked.extend_from_slice(b"\\\\"),
+            other => marked.push(other),
+        }
+    }
+    marked
 }
 
 /// Prints an error or a problem with its causes on standard error, in one line.
 pub(crate) fn complain(error: &(dyn Error + 'static)) {
-    let mut text = error.to_string();
+    let mut text = message(error);
     let mut cause = error.source();
     while let Some(source) = cause {
         text.push_str(": ");
-        text.push_str(&source.to_string());
+        text.push_str(&message(source));
         cause = source.source();
     }
-    let shown: String =
-        runtime::shown::shown_text(text.as_bytes()).map(|part| part.to_string()).collect();
+    let shown: String = shown_text(text.as_bytes()).map(|part| part.to_string()).collect();
     // If standard error is closed, nobody can be told.
     let _closed = writeln!(io::stderr(), "lop-fleet: {shown}");
+}
+
+/// Returns the message of an error, without the number of a system error.
+fn message(error: &(dyn Error + 'static)) -> String {
+    error.downcast_ref().map_or_else(|| error.to_string(), io_text)
 }

@@ -1,16 +1,15 @@
 //! `lop-fleet where`: on which hosts a file or a content is.
 
+mod wanted;
+
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::Path;
 
-use content::{Digest, Head, head_length, head_of};
-use export::{InodeKey, Key, Stored};
+use export::{Key, Names, Stored};
 use runtime::quantity::counted;
 use serde::Serialize;
 
+use self::wanted::{Match, Wanted};
 use crate::Exit;
 use crate::args::WhereArgs;
 use crate::exports::newest;
@@ -20,15 +19,23 @@ use crate::output::{JsonPath, Output};
 pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
     let (exports, has_problems) = newest(&args.dir, &args.hosts)?;
     let key = key(args, &exports[0])?;
-    let wanted = Wanted::new(&args.what, key.as_ref())?;
+    let wanted = Wanted::new(&args.what, key.as_ref())?.with_size(&exports)?;
     let hosts: Vec<Host> =
         exports.iter().map(|export| Host::search(export, &wanted)).collect::<Result<_, _>>()?;
-    let text: Vec<u8> = hosts.iter().flat_map(Host::text).collect();
+    let text: Vec<u8> = hosts.iter().flat_map(|host| host.text(output)).collect();
     let is_found = hosts.iter().any(|host| host.files > 0);
+    let is_unknown = hosts.iter().any(|host| host.unknown > 0);
+    let number = hosts.len() as u64;
     output.print(&Document { hosts }, &text)?;
-    Ok(match (is_found, has_problems) {
-        (_, true) => Exit::Partial,
-        (true, false) => Exit::Done,
+    if is_unknown {
+        output.hint_hash_all();
+    } else if !is_found {
+        output.note(&format!("not found on {}", counted(number, "host", "hosts")));
+    }
+    Ok(match (is_found, is_unknown) {
+        _ if has_problems => Exit::Partial,
+        (true, _) => Exit::Done,
+        (false, true) => Exit::Partial,
         (false, false) => Exit::No,
     })
 }
@@ -39,66 +46,23 @@ pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Erro
 ///
 /// Fails if the key is missing, is another one, or cannot be read.
 fn key(args: &WhereArgs, export: &Stored) -> Result<Option<Key>, Box<dyn Error>> {
-    let key = args.key.as_deref().map(Key::read).transpose()?;
-    match (&key, &export.key_id) {
-        (None, Some(_)) => {
-            Err("the digests of the exports are keyed: give the key with --key FILE".into())
+    let Some(path) = args.key.as_deref() else {
+        return match export.key_id {
+            None => Ok(None),
+            Some(_) => Err("the digests of the exports are keyed: name the file with the key, as \
+                            in --key fleet.key"
+                .into()),
+        };
+    };
+    let key = Key::read(path)?;
+    match &export.key_id {
+        None => Err("the digests of the exports are not keyed: leave out --key".into()),
+        Some(id) if key.id() != id => {
+            let path = path.display();
+            Err(format!("{path}: the exports were made with another key").into())
         }
-        (Some(_), None) => Err("the digests of the exports are not keyed: leave out --key".into()),
-        (Some(key), Some(id)) if key.id() != id => {
-            Err("the exports have another key than the one given with --key".into())
-        }
-        _ => Ok(key),
+        Some(_) => Ok(Some(key)),
     }
-}
-
-/// The content to find, as the exports store it.
-struct Wanted {
-    digest: [u8; 32],
-    /// The size and the head of a file; `None` if only the digest was given.
-    file: Option<(u64, i64)>,
-}
-
-impl Wanted {
-    /// Reads a file, or takes its name as a digest if there is no such file.
-    fn new(what: &Path, key: Option<&Key>) -> Result<Wanted, Box<dyn Error>> {
-        let keyed = |digest: Digest| key.map_or(digest.0, |key| key.digest(digest.0));
-        let digest = what.to_str().and_then(|text| text.parse::<Digest>().ok());
-        if let Some(digest) = digest.filter(|_| !what.exists()) {
-            return Ok(Wanted { digest: keyed(digest), file: None });
-        }
-        let cannot = |e: io::Error| format!("cannot read {}: {e}", what.display());
-        let (size, head, digest) = read(what).map_err(cannot)?;
-        let head = key.map_or(head.0.get().cast_signed(), |key| key.head(head, size));
-        Ok(Wanted { digest: keyed(digest), file: Some((size, head)) })
-    }
-
-    /// Returns whether an inode has the content, and whether it may have it.
-    fn matches(&self, inode: &InodeKey) -> (bool, bool) {
-        let is_equal = inode.digest == Some(self.digest);
-        // Empty files have no digest.
-        let is_empty = inode.size == 0 && self.file.is_some_and(|(size, _)| size == 0);
-        let may_be_equal = self.file.is_some_and(|(size, head)| {
-            let has_head = inode.head.is_none_or(|other| other == head);
-            inode.size == size && inode.digest.is_none() && has_head
-        });
-        (is_equal || is_empty, may_be_equal)
-    }
-}
-
-/// Returns the size, the head and the digest of a regular file.
-fn read(path: &Path) -> io::Result<(u64, Head, Digest)> {
-    let metadata = path.metadata()?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("not a regular file"));
-    }
-    let mut file = File::open(path)?;
-    let mut beginning = Vec::new();
-    Read::by_ref(&mut file).take(head_length(metadata.len())).read_to_end(&mut beginning)?;
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&beginning);
-    let rest = io::copy(&mut file, &mut hasher)?;
-    Ok((beginning.len() as u64 + rest, head_of(&beginning), hasher.finalize().into()))
 }
 
 /// The answer for programs.
@@ -107,7 +71,7 @@ struct Document {
     hosts: Vec<Host>,
 }
 
-/// What a host has of the content.
+/// The files of a host that have the content.
 #[derive(Serialize)]
 struct Host {
     #[serde(rename = "host")]
@@ -118,17 +82,17 @@ struct Host {
     unknown: usize,
     /// The paths of the files, if their names were exported.
     paths: Vec<JsonPath>,
+    #[serde(skip)]
+    names: Names,
 }
 
 impl Host {
     fn search(export: &Stored, wanted: &Wanted) -> Result<Host, Box<dyn Error>> {
         let (mut inodes, mut unknown) = (BTreeSet::new(), 0);
-        export.each_inode(wanted.file.map(|(size, _)| size), |inode| {
-            match wanted.matches(inode) {
-                (true, _) => drop(inodes.insert(inode.inode_id)),
-                (false, true) => unknown += 1,
-                (false, false) => {}
-            }
+        export.each_inode(wanted.size(), |inode| match wanted.matches(inode) {
+            Match::Equal => drop(inodes.insert(inode.inode_id)),
+            Match::Unknown => unknown += 1,
+            Match::Different => {}
         })?;
         let mut paths: Vec<Vec<u8>> = export.paths(&inodes)?.into_values().flatten().collect();
         paths.sort_unstable();
@@ -137,23 +101,31 @@ impl Host {
             files: inodes.len(),
             unknown,
             paths: paths.into_iter().map(JsonPath::new).collect(),
+            names: export.names,
         })
     }
 
     /// Returns a line for each path, and one for files that have none.
-    fn text(&self) -> Vec<u8> {
+    fn text(&self, output: Output) -> Vec<u8> {
         let mut text = Vec::new();
+        let mut line = |parts: &[&[u8]]| {
+            text.extend_from_slice(&output.line(&parts.concat()));
+            text.push(b'\n');
+        };
+        let name = self.name.as_bytes();
         for path in &self.paths {
-            text.extend([self.name.as_bytes(), b":", path.bytes(), b"\n"].concat());
+            line(&[name, b":", path.bytes()]);
         }
-        let name = &self.name;
         if self.paths.is_empty() && self.files > 0 {
             let files = counted(self.files as u64, "file", "files");
-            text.extend(format!("{name}: {files}, exported without names\n").bytes());
+            let how = if self.names == Names::Keyed { "with keyed names" } else { "without names" };
+            line(&[name, format!(": {files}, exported {how}").as_bytes()]);
         }
         if self.unknown > 0 {
             let files = counted(self.unknown as u64, "file", "files");
-            text.extend(format!("{name}: {files} may be equal, but have no digest\n").bytes());
+            let verb = if self.unknown == 1 { "has" } else { "have" };
+            let note = format!(": {files} may be equal, but {verb} no digest");
+            line(&[name, note.as_bytes()]);
         }
         text
     }

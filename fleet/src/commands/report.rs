@@ -29,9 +29,7 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
     let document = Document::new(&exports, &report, args.limit);
     output.print(&document, text::of(&document).as_bytes())?;
     if document.hosts.iter().any(|host| host.unknown.files > 0) {
-        output.hint(
-            "to compare the other files, run 'lop scan --hash-all' and 'lop export' on the hosts",
-        );
+        output.hint_hash_all();
     }
     Ok(if has_problems { Exit::Partial } else { Exit::Done })
 }
