@@ -1,4 +1,4 @@
-//! Runs all tests, after installing the tools that some of them need.
+//! Runs all tests of lop and of lop-fleet, after installing the tools that some of them need.
 //!
 //! A test that lacks a tool or root privileges skips itself with a message. This module installs
 //! the tools if it runs as root on Debian or a derivative. The suite must leave the machine
@@ -35,6 +35,10 @@ const TOOLS: [(&str, &str); 20] = [
     ("python3", "python3-venv"),
 ];
 
+/// The arguments of `cargo test` for each workspace.
+const WORKSPACES: [&[&str]; 2] =
+    [&["--workspace"], &["--manifest-path", "fleet/Cargo.toml", "--target-dir", "target/fleet"]];
+
 /// Runs the suite and returns the reasons why it did not pass.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
@@ -42,35 +46,64 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let target = root.canonicalize()?.join("target");
     let interpreter = python::install(&target);
     let before = Traces::inspect(&target, temporary.path());
-    let mut child = Command::new(env!("CARGO"))
-        .args(["test", "--workspace", "--no-fail-fast"])
-        .current_dir(root)
-        .env("TMPDIR", temporary.path())
-        .env("RUST_TEST_THREADS", threads())
-        .envs(interpreter.map(|path| (python::VARIABLE, path)))
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut passed = 0;
-    let mut failures = Failures::default();
-    if let Some(stdout) = child.stdout.take() {
-        for line in BufReader::new(stdout).lines() {
-            let line = line?;
-            passed += passed_in(&line);
-            println!("{line}");
-            failures.add(line);
-        }
+    let mut tested = Tested::default();
+    for workspace in WORKSPACES {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo
+            .args(["test", "--no-fail-fast"])
+            .args(workspace)
+            .current_dir(root)
+            .env("TMPDIR", temporary.path())
+            .env("RUST_TEST_THREADS", threads())
+            .envs(interpreter.as_ref().map(|path| (python::VARIABLE, path)));
+        tested.run(cargo)?;
     }
-    let mut complaints = Vec::new();
-    if !child.wait()?.success() {
-        failures.print();
-        complaints.push("some tests failed".into());
-    }
-    if passed == 0 {
-        complaints.push("no test ran".into());
-    }
+    let mut complaints = tested.complaints();
     complaints.extend(Traces::inspect(&target, temporary.path()).since(&before));
-    println!("{passed} tests passed in all");
+    println!("{} tests passed in all", tested.passed);
     Ok(complaints)
+}
+
+/// The results of the tests of some workspaces.
+#[derive(Default)]
+struct Tested {
+    passed: u64,
+    failures: Failures,
+    has_failed: bool,
+    /// True if a workspace ran no test.
+    is_empty: bool,
+}
+
+impl Tested {
+    /// Runs tests, prints their output and adds their results.
+    fn run(&mut self, mut cargo: Command) -> io::Result<()> {
+        let mut child = cargo.stdout(Stdio::piped()).spawn()?;
+        let before = self.passed;
+        if let Some(stdout) = child.stdout.take() {
+            for line in BufReader::new(stdout).lines() {
+                let line = line?;
+                self.passed += passed_in(&line);
+                println!("{line}");
+                self.failures.add(line);
+            }
+        }
+        self.has_failed |= !child.wait()?.success();
+        self.is_empty |= self.passed == before;
+        Ok(())
+    }
+
+    /// Prints why tests failed, and returns the reasons why the suite did not pass.
+    fn complaints(&self) -> Vec<String> {
+        let mut complaints = Vec::new();
+        if self.has_failed {
+            self.failures.print();
+            complaints.push("some tests failed".into());
+        }
+        if self.is_empty {
+            complaints.push("a workspace ran no test".into());
+        }
+        complaints
+    }
 }
 
 /// Returns the number of tests to run in parallel. It exceeds the number of processors, because
@@ -148,7 +181,28 @@ fn passed_in(line: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Failures, passed_in};
+    use std::process::Command;
+
+    use super::{Failures, Tested, passed_in};
+
+    /// Adds the results of a workspace whose tests print `text` and end with `code`.
+    fn run(tested: &mut Tested, text: &str, code: u8) {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo \"$0\"; exit $1", text, &code.to_string()]);
+        tested.run(shell).expect("a shell");
+    }
+
+    #[test]
+    fn the_results_of_all_workspaces_are_added() {
+        let mut tested = Tested::default();
+        run(&mut tested, "test result: ok. 3 passed; 0 failed", 0);
+        run(&mut tested, "test result: ok. 4 passed; 0 failed", 0);
+        assert_eq!((tested.passed, tested.complaints().len()), (7, 0));
+        run(&mut tested, "", 0);
+        assert_eq!(tested.complaints(), ["a workspace ran no test"]);
+        run(&mut tested, "test result: ok. 1 passed; 0 failed", 101);
+        assert_eq!(tested.complaints(), ["some tests failed", "a workspace ran no test"]);
+    }
 
     #[test]
     fn failures_are_read_from_the_harness() {

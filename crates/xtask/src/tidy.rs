@@ -22,21 +22,26 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// The sources of lop-fleet, which forms a separate workspace.
+const FLEET: [&str; 2] = ["fleet/src", "fleet/tests"];
+
 /// The sources of the fuzzers, which form a separate workspace.
 const FUZZERS: [&str; 2] = ["fuzz/src", "fuzz/fuzz_targets"];
 
 /// Returns all complaints.
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
-    list(&root.join("crates"), &mut files)?;
+    for folder in ["crates"].iter().chain(&FLEET) {
+        list(&root.join(folder), &mut files)?;
+    }
     files.sort();
     let mut complaints = sources::check(root, &files)?;
     complaints.extend(orphans::check(root, &files)?);
     complaints.extend(layers::check(root)?);
     complaints.extend(rings::check(root, &files)?);
     complaints.extend(architecture::check(root, &files)?);
-    for folder in FUZZERS.map(|folder| root.join(folder)) {
-        list(&folder, &mut files)?;
+    for folder in FUZZERS {
+        list(&root.join(folder), &mut files)?;
     }
     complaints.extend(words::check(root, &files)?);
     complaints.extend(prose::check(root, &files)?);

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::lexer;
+use super::{lexer, shown};
 
 /// The path of a module within its crate; empty for the crate root.
 type Module = Vec<String>;
@@ -23,17 +23,15 @@ const ROOTS: [&str; 3] = ["lib", "main", "mod"];
 pub(super) fn check(root: &Path, files: &[PathBuf]) -> io::Result<Vec<String>> {
     let mut crates: BTreeMap<String, BTreeMap<Module, String>> = BTreeMap::new();
     for path in files.iter().filter(|path| path.extension().is_some_and(|e| e == "rs")) {
-        let below = path.strip_prefix(root.join("crates")).unwrap_or(path);
-        let mut names = below.iter().map(|name| name.to_string_lossy().into_owned());
-        let (Some(name), Some(folder)) = (names.next(), names.next()) else { continue };
-        if folder == "src"
-            && let Some(module) = module_of(names.collect())
-        {
-            crates.entry(name).or_default().insert(module, fs::read_to_string(path)?);
+        let path_below_root = shown(root, path);
+        let Some((name, below)) = path_below_root.split_once("/src/") else { continue };
+        if let Some(module) = module_of(below.split('/').map(str::to_owned).collect()) {
+            let modules = crates.entry(name.to_owned()).or_default();
+            modules.insert(module, fs::read_to_string(path)?);
         }
     }
     let complaints = crates.iter().flat_map(|(name, modules)| {
-        of_crate(modules).into_iter().map(move |ring| format!("crates/{name}: import ring: {ring}"))
+        of_crate(modules).into_iter().map(move |ring| format!("{name}: import ring: {ring}"))
     });
     Ok(complaints.collect())
 }
