@@ -112,8 +112,13 @@ impl Output {
     }
 }
 
+/// Returns the name of a host for people. A manifest may contain any name.
+pub(crate) fn shown_host(host: &str) -> String {
+    String::from_utf8_lossy(&escaped(host.as_bytes())).into_owned()
+}
+
 /// Returns a line with escapes for what could disturb a terminal.
-pub(crate) fn escaped(line: &[u8]) -> Cow<'_, [u8]> {
+fn escaped(line: &[u8]) -> Cow<'_, [u8]> {
     if is_plain_name(line) {
         return Cow::Borrowed(line);
     }

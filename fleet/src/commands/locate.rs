@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::error::Error;
 
 use export::{Key, Names, Stored};
-use runtime::quantity::counted;
+use runtime::quantity::{count, counted};
 use serde::Serialize;
 
 use self::wanted::{Match, Wanted};
 use crate::Exit;
 use crate::args::WhereArgs;
 use crate::exports::newest;
-use crate::output::{JsonPath, Output};
+use crate::output::{JsonPath, Output, shown_host};
 
 /// Runs the command.
 pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
@@ -25,12 +25,12 @@ pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Erro
     let text: Vec<u8> = hosts.iter().flat_map(|host| host.text(output)).collect();
     let is_found = hosts.iter().any(|host| host.files > 0);
     let is_unknown = hosts.iter().any(|host| host.unknown > 0);
-    let number = hosts.len() as u64;
-    output.print(&Document { hosts }, &text)?;
+    let document = Document { hosts };
+    output.print(&document, &text)?;
     if is_unknown {
         output.hint_hash_all();
     } else if !is_found {
-        output.note(&format!("not found on {}", counted(number, "host", "hosts")));
+        output.note(&not_found(&document.hosts));
     }
     Ok(match (is_found, is_unknown) {
         _ if has_problems => Exit::Partial,
@@ -38,6 +38,14 @@ pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Erro
         (false, true) => Exit::Partial,
         (false, false) => Exit::No,
     })
+}
+
+/// Returns the message that no host has the content.
+fn not_found(hosts: &[Host]) -> String {
+    match hosts {
+        [host] => format!("not found on {}", shown_host(&host.name)),
+        hosts => format!("not found on any of {} hosts", count(hosts.len() as u64)),
+    }
 }
 
 /// Returns the key of the exports. All exports have the key of `export`.

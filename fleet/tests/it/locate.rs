@@ -111,7 +111,11 @@ fn a_content_that_no_host_has_is_6() {
         other.export("a", &[inode(2), (9, 0, 2)]);
         let output = find(&other, &[], what);
         output.code(6);
-        assert_eq!((output.stdout_str(), output.stderr_str()), ("", "not found on 1 host\n"));
+        assert_eq!((output.stdout_str(), output.stderr_str()), ("", "not found on a\n"));
+        other.export("b", &[]);
+        let output = find(&other, &[], what);
+        output.code(6);
+        assert_eq!(output.stderr_str(), "not found on any of 2 hosts\n");
         let output = find(&other, &["--json"], what);
         output.code(6);
         assert_eq!(output.stderr_str(), "");
