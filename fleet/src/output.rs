@@ -5,12 +5,13 @@
 
 use std::borrow::Cow;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::io::{self, IsTerminal, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fsops::io_text;
-use runtime::shown::{is_plain_name, shown_name, shown_text};
+use runtime::shown::{is_confusing, is_plain_name, shown_name, shown_text};
 use serde::Serialize;
 
 /// How results are printed.
@@ -85,7 +86,7 @@ impl Output {
             let document = Document { format_version: 1, result: document };
             serde_json::to_string(&document)
                 .map_err(io::Error::from)
-                .and_then(|json| writeln!(out, "{json}"))
+                .and_then(|json| writeln!(out, "{}", escaped_json(&json)))
         } else {
             out.write_all(text)
         };
@@ -110,6 +111,22 @@ impl Output {
             "hint: to compare the other files, run 'lop scan --hash-all' and 'lop export' on the hosts",
         );
     }
+}
+
+/// Returns a document with escapes for what could disturb a terminal. It occurs only in strings, and has
+/// at most 16 bits.
+fn escaped_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            letter if is_confusing(letter) => {
+                // Writing to a string cannot fail.
+                let _ = write!(escaped, "\\u{:04x}", u32::from(letter));
+            }
+            letter => escaped.push(letter),
+        }
+    }
+    escaped
 }
 
 /// Returns the name of a host for people. A manifest may contain any name.

@@ -249,6 +249,18 @@ fn names_for_programs_are_exact() {
 }
 
 #[test]
+fn json_escapes_what_could_disturb_a_terminal() {
+    let mut hosts = Hosts::new();
+    let path = "/\u{9b}1m\u{202e}gpj.exe\u{7f}\u{feff}\n";
+    hosts.export_names("h", &[(path.as_bytes(), 1, inode(1))], Names::Plain, None);
+    let output = find(&hosts, &["--json"], "file");
+    output.success();
+    let text = output.stdout_str().trim_end_matches('\n');
+    assert!(!text.contains(runtime::shown::is_confusing), "{text:?}");
+    assert_eq!(crate::json(&output)["hosts"][0]["paths"], json!([{ "path": path }]));
+}
+
+#[test]
 fn what_cannot_be_searched_is_refused_at_once() {
     let hosts = three_hosts(Names::Plain, None);
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
