@@ -1,5 +1,6 @@
 //! The arguments. The doc comments are the help texts.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -26,6 +27,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     Report(ReportArgs),
     Where(WhereArgs),
+    Uniques(UniquesArgs),
+    Contains(ContainsArgs),
     Check(CheckArgs),
 }
 
@@ -97,6 +100,48 @@ pub(crate) struct WhereArgs {
     /// The secret with which the exports were made
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+}
+
+/// List the files of a directory that exist on no other host
+///
+/// Prints the paths of the files that no other host has, and those that have not been compared, because another host has a
+/// file of the same size and beginning, and one of the two has no digest. Empty files are left out. The exit code is 6 if
+/// a file is on no other host, and 3 if none is, but some have not been compared.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet uniques /srv/fleet laptop:/home     What would be lost with the laptop?")]
+pub(crate) struct UniquesArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// A directory of a host, with its absolute path there
+    #[arg(value_name = "HOST:PATH")]
+    pub(crate) wanted: OsString,
+}
+
+/// Check whether a directory has every file of another one, on any hosts
+///
+/// Prints the paths of the files of the first directory that are not anywhere in the second one, and those that have not
+/// been compared. Names and folders do not matter, only contents. Empty files are left out. The exit code is 0 if the
+/// second directory has all files, 6 if one is missing, and 3 if none is, but some have not been compared.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet contains /srv/fleet laptop:/home/me/photos nas:/srv/photos")]
+pub(crate) struct ContainsArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// The directory whose files are searched
+    #[arg(value_name = "HOST:PATH")]
+    pub(crate) wanted: OsString,
+
+    /// The directory that may have them
+    #[arg(value_name = "HOST:PATH")]
+    pub(crate) container: OsString,
 }
 
 /// Check that exports are complete and undamaged

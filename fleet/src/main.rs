@@ -24,6 +24,8 @@ fn main() -> ExitCode {
     let output = Output::new(cli.json);
     let ended = match &cli.command {
         Command::Where(args) => commands::locate::run(args, output),
+        Command::Uniques(args) => commands::contained::uniques(args, output),
+        Command::Contains(args) => commands::contained::contains(args, output),
         Command::Check(args) => commands::check::run(args, output),
         Command::Report(args) => commands::report::run(args, output),
     };

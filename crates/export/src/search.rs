@@ -1,6 +1,6 @@
 //! Finds the inodes of a size, and the paths of inodes.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs::File;
 use std::path::Path;
 
@@ -41,6 +41,28 @@ impl Stored {
             }
         }
         Ok(())
+    }
+
+    /// Returns the numbers of the inodes that have a name below a directory, given by its absolute path.
+    /// Returns `None` if the export does not have the directory, or not under its plain name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the export cannot be read or is damaged.
+    pub fn inodes_below(&self, dir: &[u8]) -> Result<Option<HashSet<i64>>, Error> {
+        let Some(below) = self.dirs()?.below(dir) else { return Ok(None) };
+        let mut inodes = HashSet::new();
+        for file in self.files(NAMES.name) {
+            // Names are sorted by directory.
+            let is_wanted = |range| below.range(range).next().is_some();
+            open(NAMES, &file.path)?.each_group_with("dir_id", is_wanted, |group| {
+                let rows =
+                    (0..group.rows).filter(|&row| below.contains(&number(&group, "dir_id", row)));
+                inodes.extend(rows.map(|row| number(&group, "inode_id", row)));
+                Ok(())
+            })?;
+        }
+        Ok(Some(inodes))
     }
 
     /// Returns the absolute paths of some inodes, sorted. An inode has none if the names were not
@@ -117,6 +139,24 @@ fn number(group: &Group, column: &str, row: usize) -> i64 {
 struct Dirs(HashMap<i64, (i64, Box<[u8]>)>);
 
 impl Dirs {
+    /// Returns a directory and all directories below it, if there is one with this absolute path.
+    fn below(&self, path: &[u8]) -> Option<BTreeSet<i64>> {
+        let mut top = TOP;
+        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+            let is_it = |(parent, child): &(i64, Box<[u8]>)| *parent == top && **child == *name;
+            top = *self.0.iter().find(|(_, dir)| is_it(dir))?.0;
+        }
+        let mut below = BTreeSet::from([top]);
+        let ids: BTreeSet<i64> = self.0.keys().copied().collect();
+        // A parent has a smaller id, so it is in the set before its subdirectories.
+        for &id in ids.range(top + 1..) {
+            if below.contains(&self.0[&id].0) {
+                below.insert(id);
+            }
+        }
+        self.0.contains_key(&top).then_some(below)
+    }
+
     /// Returns the path of a directory; empty for the root directory.
     fn path(&self, dir: i64) -> Vec<u8> {
         let mut names: Vec<&[u8]> = Vec::new();

@@ -6,7 +6,7 @@ use export::InodeKey;
 ///
 /// Inodes are ordered by size, head, digest and host; those without a head or a digest come first. The
 /// flags are apart from the values, because a row is then smaller and is compared faster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inode {
     /// Length in bytes.
     pub size: u64,

@@ -1,5 +1,6 @@
 //! Reads the inodes of all hosts, one pass after the other.
 
+use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::thread;
@@ -34,15 +35,32 @@ pub trait Tally: Send {
     fn merge(&mut self, other: Self);
 }
 
-/// A file of the table `inodes`, and the number of its host.
-struct Source {
+/// An export, or a part of its inodes.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// The export.
+    pub export: &'a Stored,
+    /// The numbers of the inodes that are compared; `None` for all.
+    pub inodes: Option<&'a HashSet<i64>>,
+}
+
+impl<'a> Part<'a> {
+    /// Returns all inodes of an export.
+    pub fn whole(export: &'a Stored) -> Part<'a> {
+        Part { export, inodes: None }
+    }
+}
+
+/// A file of the table `inodes`, and the number of its part.
+struct Source<'a> {
     host: u32,
+    inodes: Option<&'a HashSet<i64>>,
     file: InodeFile,
     groups: Vec<InodeGroup>,
 }
 
-/// Passes all inodes of the exports to tallies, those of one size together. The number of a host is
-/// the index of its export. Returns the tallies, merged.
+/// Passes all inodes of the parts to tallies, those of one size together. Each part counts as a host,
+/// and its number is its index. Returns the tallies, merged.
 ///
 /// # Errors
 ///
@@ -50,18 +68,18 @@ struct Source {
 ///
 /// # Panics
 ///
-/// Panics if there are more than 2^32 exports.
+/// Panics if there are more than 2^32 parts.
 pub fn compare<T: Tally>(
-    exports: &[Stored],
+    parts: &[Part<'_>],
     options: &Options,
     tally: impl Fn() -> T,
     progress: &Progress,
 ) -> Result<T, Error> {
     let mut sources = Vec::new();
-    for (host, export) in (0..).zip(exports) {
-        for file in export.files("inodes") {
+    for (host, part) in (0..).zip(parts) {
+        for file in part.export.files("inodes") {
             let file = InodeFile::open(&file.path)?;
-            sources.push(Source { host, groups: file.groups(), file });
+            sources.push(Source { host, inodes: part.inodes, groups: file.groups(), file });
         }
     }
     let groups: Vec<InodeGroup> = sources.iter().flat_map(|source| source.groups.clone()).collect();
@@ -81,7 +99,7 @@ type Buckets = Vec<Mutex<Vec<Inode>>>;
 
 /// Reads the inodes in some buckets, several files at the same time.
 fn read(
-    sources: &[Source],
+    sources: &[Source<'_>],
     pass: &RangeInclusive<u8>,
     options: &Options,
     progress: &Progress,
@@ -100,7 +118,7 @@ fn read(
 }
 
 fn read_source(
-    source: &Source,
+    source: &Source<'_>,
     pass: &RangeInclusive<u8>,
     min_size: u64,
     buckets: &Buckets,
@@ -110,7 +128,8 @@ fn read_source(
         let mut run: Vec<Inode> = Vec::new();
         let mut bucket = *pass.start();
         source.file.each_key(number, |key| {
-            if key.size < min_size || !pass.contains(&key.bucket) {
+            let is_left_out = source.inodes.is_some_and(|inodes| !inodes.contains(&key.inode_id));
+            if key.size < min_size || !pass.contains(&key.bucket) || is_left_out {
                 return;
             }
             // The rows of a bucket follow each other, so that a bucket is locked only once.
@@ -145,7 +164,8 @@ fn add<T: Tally>(
         while let Some(bucket) = buckets.get(next.fetch_add(1, Relaxed)) {
             progress.check()?;
             let mut inodes = std::mem::take(&mut *bucket.lock());
-            // The inodes of each host are sorted, which a stable sort makes use of.
+            // The inodes of each host are sorted, which a stable sort makes use of. A tree of losers, which
+            // moves each inode only once, took 1.25 times the processor time for 100 hosts.
             inodes.sort();
             for class in inodes.chunk_by_mut(|a, b| a.size == b.size) {
                 tally.add(&Class::new(class));

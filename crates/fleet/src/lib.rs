@@ -10,16 +10,19 @@
 //! | `passes`  | divides the buckets into passes that fit into memory                  |
 //! | `compare` | reads the inodes of all hosts, one pass after the other               |
 //! | `class`   | the inodes of one size, and which of them are copies                  |
+//! | `answers` | the answer for each inode of one host                                 |
 //! | `matrix`  | sums for each pair of hosts                                           |
 //! | `report`  | sums for each host, and the contents that take the most space         |
 
+mod answers;
 mod class;
 mod compare;
 mod matrix;
 mod passes;
 mod report;
 
+pub use answers::Answers;
 pub use class::{Class, Elsewhere, Inode};
-pub use compare::{Options, Tally, compare};
+pub use compare::{Options, Part, Tally, compare};
 pub use matrix::Matrix;
 pub use report::{Copies, HostTotals, Report, TopContent};

@@ -7,7 +7,7 @@ use std::thread;
 
 use content::Digest;
 use export::Stored;
-use fleet::{Copies, HostTotals, Options, Report, TopContent, compare};
+use fleet::{Copies, HostTotals, Options, Part, Report, TopContent, compare};
 use runtime::Progress;
 use serde::Serialize;
 
@@ -25,7 +25,8 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
         min_size: args.min_size,
     };
     let empty = || Report::new(exports.len(), args.limit);
-    let report = compare(&exports, &options, empty, &Progress::default())?;
+    let parts: Vec<Part> = exports.iter().map(Part::whole).collect();
+    let report = compare(&parts, &options, empty, &Progress::default())?;
     let document = Document::new(&exports, &report, args.limit);
     output.print(&document, text::of(&document).as_bytes())?;
     if document.hosts.iter().any(|host| host.unknown.files > 0) {

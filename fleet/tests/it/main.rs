@@ -6,6 +6,7 @@
 )]
 
 mod check;
+mod contained;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
 mod locate;

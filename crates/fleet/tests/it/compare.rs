@@ -1,9 +1,9 @@
 //! Reports agree with a naive comparison of all pairs of inodes, however little memory there is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use export::Fleet;
-use fleet::{Copies, HostTotals, Options, Report, compare};
+use export::{Fleet, InodeKey};
+use fleet::{Answers, Copies, Elsewhere, HostTotals, Options, Part, Report, compare};
 use runtime::Progress;
 use testkit::Dice;
 
@@ -42,7 +42,8 @@ fn exported(hosts: &[Vec<Inode>]) -> (Hosts, Fleet) {
 
 fn report(fleet: &Fleet, options: &Options) -> Report {
     let empty = || Report::new(fleet.exports.len(), 7);
-    compare(&fleet.exports, options, empty, &Progress::default()).expect("a report")
+    let parts: Vec<Part> = fleet.exports.iter().map(Part::whole).collect();
+    compare(&parts, options, empty, &Progress::default()).expect("a report")
 }
 
 /// The totals of a host by definition.
@@ -149,6 +150,53 @@ fn smaller_files_are_left_out() {
     let (_out, fleet) = exported(&hosts);
     for min_size in [0, 30, 59, 60] {
         check(&hosts, &report(&fleet, &Options { min_size, ..OPTIONS }), min_size);
+    }
+}
+
+#[test]
+fn answers_for_a_part_of_a_host_agree_with_the_report() {
+    let hosts = random_hosts(7, 4, 1000);
+    let (_out, fleet) = exported(&hosts);
+    for host in 0..hosts.len() {
+        // Every second inode of the host; another part has the others.
+        let inode_ids = 0..hosts[host].len();
+        let (some, rest): (HashSet<i64>, HashSet<i64>) =
+            inode_ids.map(|id| i64::try_from(id).expect("small")).partition(|id| id % 2 == 0);
+        let mut parts: Vec<Part> = fleet.exports.iter().map(Part::whole).collect();
+        parts[host].inodes = Some(&rest);
+        parts.push(Part { export: &fleet.exports[host], inodes: Some(&some) });
+        let number = u32::try_from(hosts.len()).expect("few");
+        let options = Options { memory: 50_000, ..OPTIONS };
+        let answers = compare(&parts, &options, || Answers::new(number), &Progress::default())
+            .expect("answers");
+        // The same split of the host by the rows themselves.
+        let mut split = hosts.clone();
+        let half = |odd: usize| {
+            let rows = hosts[host].iter().enumerate();
+            rows.filter(|(at, _)| at % 2 == odd).map(|(_, inode)| *inode).collect::<Vec<_>>()
+        };
+        split[host] = half(1);
+        split.push(half(0));
+        let expected = naive_totals(&split, hosts.len(), 1);
+        let mut found = HostTotals::default();
+        let add_to = |copies: &mut Copies, size| {
+            copies.inodes += 1;
+            copies.bytes += size;
+        };
+        let each = |inode: &InodeKey| {
+            if inode.size == 0 || !some.contains(&inode.inode_id) {
+                return;
+            }
+            let of = match answers.of(inode).expect("an answer") {
+                Elsewhere::Copied => &mut found.elsewhere,
+                Elsewhere::Nowhere => &mut found.only_here,
+                Elsewhere::Unknown => &mut found.unknown,
+            };
+            add_to(of, inode.size);
+        };
+        fleet.exports[host].each_inode(None, each).expect("inodes");
+        let totals = |t: &HostTotals| (t.elsewhere, t.only_here, t.unknown);
+        assert_eq!(totals(&found), totals(&expected), "host {host}");
     }
 }
 
