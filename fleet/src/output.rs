@@ -129,8 +129,8 @@ fn escaped_json(json: &str) -> String {
     escaped
 }
 
-/// Returns the name of a host for people. A manifest may contain any name.
-pub(crate) fn shown_host(host: &str) -> String {
+/// Returns a name for people. A manifest may contain any name of a host.
+pub(crate) fn shown(host: &str) -> String {
     String::from_utf8_lossy(&escaped(host.as_bytes())).into_owned()
 }
 

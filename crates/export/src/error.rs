@@ -81,18 +81,18 @@ impl<T> At<T> for io::Result<T> {
     }
 }
 
-/// Adds the path to an error of the Parquet library.
+/// Adds the operation and the path to an error of the Parquet library.
 pub(crate) trait OfTable<T> {
-    fn of(self, path: &Path) -> Result<T, Error>;
+    fn of(self, op: Op, path: &Path) -> Result<T, Error>;
 }
 
 impl<T> OfTable<T> for Result<T, ParquetError> {
-    fn of(self, path: &Path) -> Result<T, Error> {
+    fn of(self, op: Op, path: &Path) -> Result<T, Error> {
         self.map_err(|source| match source {
-            // The library wraps the errors of the output.
+            // The library wraps the errors of files.
             ParquetError::External(source) if source.is::<io::Error>() => {
                 let source = *source.downcast::<io::Error>().expect("checked");
-                fsops::Error { op: Op::Write, path: path.into(), source }.into()
+                fsops::Error { op, path: path.into(), source }.into()
             }
             source => Error::Table { path: path.into(), source },
         })

@@ -55,7 +55,7 @@ impl InodeFile {
     /// Fails if the file cannot be read, or if it does not have the columns of the table.
     pub fn open(path: &Path) -> Result<InodeFile, Error> {
         let file = File::open(path).at(Op::Open, path)?;
-        let reader = SerializedFileReader::new(file).of(path)?;
+        let reader = SerializedFileReader::new(file).of(Op::Read, path)?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let has =
             |at: usize, name| schema.columns().get(at).is_some_and(|column| column.name() == name);
@@ -78,7 +78,7 @@ impl InodeFile {
     /// Fails if the file is damaged.
     pub fn each_key(&self, group: usize, each: impl FnMut(InodeKey)) -> Result<(), Error> {
         let read = self.reader.get_row_group(group).and_then(|group| read_keys(&*group, each));
-        read.of(&self.path)
+        read.of(Op::Read, &self.path)
     }
 }
 

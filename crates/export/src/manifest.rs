@@ -121,7 +121,8 @@ impl Manifest {
 ///
 /// # Errors
 ///
-/// Returns a message if it is not valid, or if its tables are those of a later version.
+/// Returns a message if it is not valid, names a file that cannot be one of its tables, or if its tables
+/// are those of a later version.
 pub(crate) fn parse(text: &[u8]) -> Result<Manifest, String> {
     #[derive(Deserialize)]
     struct Version {
@@ -134,5 +135,17 @@ pub(crate) fn parse(text: &[u8]) -> Result<Manifest, String> {
             "the export has schema version {schema_version}; this lop knows versions up to {SCHEMA_VERSION}"
         ));
     }
-    serde_json::from_slice(text).map_err(invalid)
+    let manifest: Manifest = serde_json::from_slice(text).map_err(invalid)?;
+    let mut files = manifest.tables.values().flatten();
+    match files.find(|file| !is_table_file(&file.file)) {
+        Some(file) => Err(format!("names an invalid file, {:?}", file.file)),
+        None => Ok(manifest),
+    }
+}
+
+/// Returns whether a name may be that of a file of a table. A forged manifest must not be able to name
+/// files outside its folder.
+fn is_table_file(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    name.ends_with(".parquet") && !name.starts_with('.') && name.chars().all(is_plain)
 }

@@ -138,7 +138,17 @@ impl Stored {
             manifest,
         };
         for (_, file) in stored.all_files() {
-            let size = fs::metadata(&file.path).at(Op::Stat, &file.path)?.len();
+            let found = match fs::metadata(&file.path) {
+                Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                    let name = file.path.file_name().unwrap_or_default().display();
+                    return Err(Error::invalid(path, format!("incomplete: it has no file {name}")));
+                }
+                found => found.at(Op::Stat, &file.path)?,
+            };
+            if !found.is_file() {
+                return Err(Error::invalid(&file.path, "not a regular file"));
+            }
+            let size = found.len();
             if size != file.bytes {
                 let reason = format!("has {size} bytes, but the manifest has {}", file.bytes);
                 return Err(Error::invalid(&file.path, reason));
@@ -184,7 +194,7 @@ impl Stored {
             if hasher.finalize().to_hex().as_str() != file.blake3 {
                 return Err(Error::invalid(path, "its BLAKE3 digest differs from the manifest"));
             }
-            let reader = SerializedFileReader::new(open).of(path)?;
+            let reader = SerializedFileReader::new(open).of(Op::Read, path)?;
             let rows = reader.metadata().file_metadata().num_rows();
             if u64::try_from(rows) != Ok(file.rows) {
                 let reason = format!("has {rows} rows, but the manifest has {}", file.rows);

@@ -12,18 +12,20 @@ pub struct Matrix {
     /// For each host, the bytes shared with each host of a smaller number.
     shared: Vec<u64>,
     sets: HashMap<Box<[u32]>, u64>,
+    /// Number of hosts in all sets together.
+    members: usize,
 }
 
 /// Contents on more hosts than this are summed up by their set of hosts.
 const MOST_DIRECT: usize = 8;
 
-/// Number of sets of hosts that are kept before they are added to the pairs.
-const MOST_SETS: usize = 1 << 16;
+/// Number of hosts in all sets together that are kept before the sets are added to the pairs.
+const MOST_MEMBERS: usize = 1 << 20;
 
 impl Matrix {
     pub(crate) fn new(hosts: usize) -> Matrix {
         let pairs = hosts * hosts.saturating_sub(1) / 2;
-        Matrix { hosts, shared: vec![0; pairs], sets: HashMap::new() }
+        Matrix { hosts, shared: vec![0; pairs], sets: HashMap::new(), members: 0 }
     }
 
     /// Adds a content of `bytes` bytes that all of `hosts` have. `hosts` are in ascending order.
@@ -35,14 +37,16 @@ impl Matrix {
             *sum = sum.saturating_add(bytes);
         } else {
             self.sets.insert(hosts.into(), bytes);
+            self.members += hosts.len();
         }
-        if self.sets.len() > MOST_SETS {
+        if self.members > MOST_MEMBERS {
             self.settle();
         }
     }
 
     /// Adds all sets of hosts to the pairs.
     pub(crate) fn settle(&mut self) {
+        self.members = 0;
         for (hosts, bytes) in std::mem::take(&mut self.sets) {
             self.add_pairs(&hosts, bytes);
         }

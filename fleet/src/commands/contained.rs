@@ -15,7 +15,7 @@ use serde::Serialize;
 use crate::Exit;
 use crate::args::{ContainsArgs, UniquesArgs};
 use crate::exports::newest;
-use crate::output::{JsonPath, Output};
+use crate::output::{JsonPath, Output, shown};
 
 /// Memory for the inodes of a pass, in bytes.
 const MEMORY: u64 = 1 << 30;
@@ -38,7 +38,7 @@ pub(crate) fn contains(args: &ContainsArgs, output: Output) -> Result<Exit, Box<
         newest(&args.dir, &[wanted.host.clone(), container.host.clone()])?;
     let (wanted, container) = (Place::find(&wanted, &exports)?, Place::find(&container, &exports)?);
     let answer = Answer::find(&wanted, vec![container.part()])?;
-    let there = args.container.to_string_lossy();
+    let there = shown(&args.container.to_string_lossy());
     answer.print(&format!("in {there}"), &format!("not in {there}"), has_problems, output)
 }
 

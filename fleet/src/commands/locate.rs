@@ -13,7 +13,7 @@ use self::wanted::{Match, Wanted};
 use crate::Exit;
 use crate::args::WhereArgs;
 use crate::exports::newest;
-use crate::output::{JsonPath, Output, shown_host};
+use crate::output::{JsonPath, Output, shown};
 
 /// Runs the command.
 pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Erro
 /// Returns the message that no host has the content.
 fn not_found(hosts: &[Host]) -> String {
     match hosts {
-        [host] => format!("not found on {}", shown_host(&host.name)),
+        [host] => format!("not found on {}", shown(&host.name)),
         hosts => format!("not found on any of {} hosts", count(hosts.len() as u64)),
     }
 }

@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
+use fsops::Op;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader};
@@ -42,7 +43,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
     ///
     /// Fails if the file is not a Parquet file or if its columns are not those of the table.
     pub(crate) fn new(table: Table, file: R, path: PathBuf) -> Result<Self, Error> {
-        let reader = SerializedFileReader::new(file).of(&path)?;
+        let reader = SerializedFileReader::new(file).of(Op::Read, &path)?;
         let schema = reader.metadata().file_metadata().schema_descr().root_schema().clone();
         let wanted = table.parquet();
         if schema.get_fields() != wanted.get_fields() {
@@ -88,7 +89,7 @@ impl<R: ChunkReader + 'static> TableReader<R> {
                 continue;
             }
             let group = self.reader.get_row_group(number).and_then(|group| self.read(&*group));
-            each(group.of(&self.path)?)?;
+            each(group.of(Op::Read, &self.path)?)?;
         }
         Ok(())
     }

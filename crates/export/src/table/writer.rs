@@ -84,7 +84,7 @@ impl TableWriter {
         let out = HashedFile { file, offset: 0, hasher: blake3::Hasher::new() };
         let writer = SerializedFileWriter::new(out, table.parquet(), Arc::new(properties(table)));
         Ok(TableWriter {
-            writer: writer.of(&path)?,
+            writer: writer.of(Op::Write, &path)?,
             path,
             name,
             columns,
@@ -115,7 +115,7 @@ impl TableWriter {
     /// Fails if the file cannot be written.
     pub(crate) fn end_group(&mut self, table: &Table) -> Result<(), Error> {
         if self.rows_in_group > 0 {
-            self.write_group(table).of(&self.path)?;
+            self.write_group(table).of(Op::Write, &self.path)?;
             self.rows += self.rows_in_group as u64;
             self.rows_in_group = 0;
         }
@@ -162,7 +162,7 @@ impl TableWriter {
     /// Fails if the file cannot be written.
     pub(crate) fn finish(mut self, table: &Table) -> Result<TableFile, Error> {
         self.end_group(table)?;
-        self.writer.finish().of(&self.path)?;
+        self.writer.finish().of(Op::Write, &self.path)?;
         let HashedFile { file, offset, hasher } = self.writer.inner();
         file.sync().at(Op::Sync, &self.path)?;
         Ok(TableFile {

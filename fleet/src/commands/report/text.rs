@@ -5,7 +5,7 @@ use std::fmt::Write;
 use runtime::quantity::{count, counted, size};
 
 use super::{Content, Document, Host, Pair};
-use crate::output::shown_host;
+use crate::output::shown;
 
 /// Number of digits of a digest that are shown.
 const DIGEST_DIGITS: usize = 12;
@@ -38,7 +38,7 @@ fn hosts(hosts: &[Host]) -> String {
     let mut rows = vec![heading.map(str::to_owned).to_vec()];
     for host in hosts {
         let amounts = [host.all, host.elsewhere, host.only_here, host.unknown, host.redundant];
-        let mut row = vec![shown_host(&host.name), count(host.all.files)];
+        let mut row = vec![shown(&host.name), count(host.all.files)];
         row.extend(amounts.iter().map(|amount| size(amount.bytes)));
         rows.push(row);
     }
@@ -47,7 +47,7 @@ fn hosts(hosts: &[Host]) -> String {
 
 fn pair(pair: &Pair) -> Vec<String> {
     let [one, other] = &pair.hosts;
-    vec![format!("  {}, {}", shown_host(one), shown_host(other)), size(pair.shared_bytes)]
+    vec![format!("  {}, {}", shown(one), shown(other)), size(pair.shared_bytes)]
 }
 
 fn content(content: &Content) -> Vec<String> {
