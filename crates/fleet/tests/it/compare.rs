@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use export::{Fleet, InodeKey};
 use fleet::{Answers, Copies, Elsewhere, HostTotals, Options, Part, Report, compare};
 use runtime::Progress;
-use testkit::Dice;
+use testkit::{Dice, TreeBuilder};
 
 use crate::hosts::{Hosts, Inode};
 
@@ -238,6 +238,29 @@ fn only_the_newest_complete_export_of_a_host_counts() {
     assert_eq!(fleet.problems.len(), 1);
     assert_eq!(fleet.exports.len(), 2);
     assert_eq!(report(&fleet, &OPTIONS).shared_contents, 0);
+}
+
+#[test]
+fn an_export_that_lacks_a_file_is_incomplete() {
+    let problem = |damage: &dyn Fn(&std::path::Path)| {
+        let mut out = Hosts::new();
+        out.export("a", &[(10, 1, 1)]);
+        let fleet = Fleet::newest(out.dir.as_ref()).expect("exports");
+        damage(&fleet.exports[0].files("inodes")[0].path);
+        let fleet = Fleet::newest(out.dir.as_ref()).expect("exports");
+        assert!(fleet.exports.is_empty());
+        fleet.problems[0].to_string()
+    };
+    let missing = problem(&|file| std::fs::remove_file(file).expect("removed"));
+    assert!(missing.ends_with("Z: incomplete: it has no file inodes-0.parquet"), "{missing}");
+    // Opening a FIFO would wait for a writer.
+    let fifo = problem(&|file| {
+        std::fs::remove_file(file).expect("removed");
+        TreeBuilder::new().fifo("inodes-0.parquet").make(file.parent().expect("a folder"));
+    });
+    assert!(fifo.ends_with("/inodes-0.parquet: not a regular file"), "{fifo}");
+    let shorter = problem(&|file| std::fs::write(file, "PAR1").expect("written"));
+    assert!(shorter.contains("has 4 bytes, but the manifest has "), "{shorter}");
 }
 
 #[test]
