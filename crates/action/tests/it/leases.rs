@@ -33,7 +33,6 @@ fn copy_descriptors(end: mpsc::Receiver<()>) -> JoinHandle<()> {
 /// A copy of a descriptor makes the file that the undo creates appear to be open for writing.
 #[test]
 fn an_undo_without_a_lease_leaves_the_last_name_alone_and_can_be_repeated() {
-    own_descriptor_table();
     let home = TempTree::new();
     let mut refused = 0;
     for number in 0.. {

@@ -1,6 +1,7 @@
 //! A tree, its groups of duplicates, and the runs on the tree. The groups are found by a simple independent
 //! implementation.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStringExt;
@@ -31,6 +32,19 @@ pub(crate) struct World {
     _home: TempTree,
 }
 
+/// Gives the thread of a test a descriptor table of its own with only the standard descriptors, when the
+/// test creates its first world.
+///
+/// The kernel grants no lease on a file that appears to be open for writing anywhere. Threads and processes
+/// that other tests start would otherwise copy the descriptors of this test. A copy of the table with the
+/// descriptors of other tests would keep their files open in turn, and they would wait for this test.
+fn leave_shared_descriptors() {
+    thread_local!(static HAS_LEFT: Cell<bool> = const { Cell::new(false) });
+    if !HAS_LEFT.replace(true) {
+        runtime::keep_standard_descriptors();
+    }
+}
+
 impl World {
     pub(crate) fn new(tree: &TreeBuilder) -> World {
         World::in_home(tree, TempTree::new())
@@ -49,6 +63,7 @@ impl World {
     }
 
     pub(crate) fn in_home(tree: &TreeBuilder, home: TempTree) -> World {
+        leave_shared_descriptors();
         let home_path = home.path().canonicalize().expect("a home");
         let _quiet = without_forks();
         tree.make(home_path.join("tree"));
@@ -58,6 +73,7 @@ impl World {
 
     /// Uses an existing tree.
     pub(crate) fn of(tree: PathBuf, runs: PathBuf) -> World {
+        leave_shared_descriptors();
         World { tree, runs, _home: TempTree::new() }
     }
 

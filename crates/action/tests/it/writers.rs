@@ -1,9 +1,5 @@
 //! At each step of a run, a program writes to a file. If the write succeeds, the written text can be found in the tree
 //! after the run.
-//!
-//! The tests of undos and recoveries have descriptor tables of their own ([`own_descriptor_table`]). Threads and
-//! processes that other tests start would otherwise keep copies of files that are open for writing, and the kernel
-//! grants no lease on such a file.
 
 #![expect(clippy::disallowed_methods, reason = "the programs change a test's own tree")]
 
@@ -21,7 +17,6 @@ use action::plan::Kind;
 use action::run::Runs;
 use action::undo::UndoOutcome;
 use fsops::faults::{before_change, was_called};
-use runtime::own_descriptor_table;
 use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, View, skipped};
 
 use crate::killed::cut_off_at;
@@ -221,7 +216,6 @@ fn edited_at_each_step_of_an_undo(disk: &Path, kind: Kind, name: &str) -> u64 {
 
 #[test]
 fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
-    own_descriptor_table();
     let home = TempTree::new();
     for kind in KINDS {
         let edits = ["a", "b"].map(|name| edited_at_each_step_of_an_undo(home.path(), kind, name));
@@ -232,7 +226,6 @@ fn an_edit_at_any_step_of_an_undo_is_not_attributed_to_the_undo() {
 /// The kept file has lost its original name, so the undo replaces its last remaining name.
 #[test]
 fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
-    own_descriptor_table();
     let home = TempTree::new();
     let mut edits = 0;
     for number in 0.. {
@@ -261,7 +254,6 @@ fn an_undo_notices_an_edit_of_the_last_name_that_it_replaces() {
 /// A run has separated two names. While an undo joins them again, a program edits one of the files.
 #[test]
 fn no_content_is_lost_by_an_edit_while_an_undo_joins_two_names() {
-    own_descriptor_table();
     let home = TempTree::new();
     for (edited, other) in [("a", "b"), ("b", "a")] {
         let mut edits = 0;
@@ -308,7 +300,6 @@ fn has_copy(stores: &[PathBuf], path: &Path) -> bool {
 /// run removes the copy.
 #[test]
 fn an_edit_while_a_recovery_removes_a_copy_has_to_wait() {
-    own_descriptor_table();
     let home = TempTree::new();
     let mut waited = 0;
     for cut in 0.. {

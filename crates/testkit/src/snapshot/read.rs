@@ -225,7 +225,7 @@ fn kind(dir: &OwnedFd, name: &CStr, stat: &Stat) -> io::Result<Kind> {
 /// Reads the attributes of an entry through the descriptor of its directory. A link is not
 /// followed.
 fn xattrs(dir: &OwnedFd, name: &CStr) -> io::Result<BTreeMap<Vec<u8>, Option<Vec<u8>>>> {
-    let mut path = format!("/proc/self/fd/{}/", dir.as_raw_fd()).into_bytes();
+    let mut path = format!("/proc/thread-self/fd/{}/", dir.as_raw_fd()).into_bytes();
     path.extend_from_slice(name.to_bytes());
     let mut buffer = vec![0; MAX_XATTR_BYTES];
     let len = match llistxattr(path.as_slice(), buffer.as_mut_slice()) {
