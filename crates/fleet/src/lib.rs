@@ -1,7 +1,7 @@
 //! Compares the exports of many hosts: which contents several hosts have, and which files exist on one
 //! host only.
 //!
-//! The inodes of an export are sorted by a bucket of their size. [`compare`] reads the same buckets
+//! The inodes of an export are sorted by a bucket of their size. [`compare()`] reads the same buckets
 //! of all hosts at a time, as many as the memory allows, and passes on all inodes of one size
 //! together. [`Report`] sums them up.
 //!
