@@ -11,7 +11,7 @@ use std::io::{self, IsTerminal, Write};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use fsops::io_text;
-use runtime::shown::{is_confusing, is_plain_name, shown_name, shown_text};
+use runtime::shown::{is_confusing, is_plain_name, marked_line, shown_name, shown_text};
 use serde::Serialize;
 
 /// How results are printed.
@@ -59,15 +59,10 @@ impl Output {
         Output { json, escapes: io::stdout().is_terminal() }
     }
 
-    /// Returns a line of text that ends with a name. Elsewhere than on a terminal, a line that contains
-    /// a newline or begins with a backslash gets a backslash at its beginning. In it, a newline is
-    /// written as `\n` and a backslash as `\\`, as in the output of lop and of GNU `sha256sum`.
+    /// Returns a line of text that ends with a name. Unless it goes to a terminal, a program can parse it
+    /// ([`marked_line`]).
     pub(crate) fn line(self, line: &[u8]) -> Cow<'_, [u8]> {
-        match self.escapes {
-            true => escaped(line),
-            false if line.contains(&b'\n') || line.starts_with(b"\\") => Cow::Owned(marked(line)),
-            false => Cow::Borrowed(line),
-        }
+        if self.escapes { escaped(line) } else { marked_line(line) }
     }
 
     /// Prints a result: `document` as JSON, or `text`.
@@ -141,19 +136,6 @@ fn escaped(line: &[u8]) -> Cow<'_, [u8]> {
     }
     let shown = shown_name(line).into_iter();
     Cow::Owned(shown.map(|part| part.to_string()).collect::<String>().into_bytes())
-}
-
-/// Returns a line with a backslash before it, before each backslash in it, and `\n` for each newline.
-fn marked(line: &[u8]) -> Vec<u8> {
-    let mut marked = vec![b'\\'];
-    for &byte in line {
-        match byte {
-            b'\n' => marked.extend_from_slice(b"\\n"),
-            b'\\' => marked.extend_from_slice(b"\\\\"),
-            other => marked.push(other),
-        }
-    }
-    marked
 }
 
 /// Prints an error or a problem with its causes on standard error, in one line.

@@ -16,8 +16,8 @@ use crate::error::{At, Error, OfTable};
 use crate::schema::INODES;
 use crate::table::values::Values;
 
-/// What tells whether an inode may be equal to another one. An inode whose content is not known, because
-/// it is damaged, for example, has neither head nor digest.
+/// The columns of an inode that decide whether it may be equal to another one. An inode whose content is
+/// unknown, for example because it is damaged, has neither head nor digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeKey {
     /// The number of the inode in its export.

@@ -52,7 +52,7 @@ pub(crate) struct TableFile {
     pub(crate) blake3: String,
 }
 
-/// A scanned directory. The path is missing if the names are not plain.
+/// A scanned directory. It has a path only if the names are exported as they are.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Root {
     pub(crate) path: Option<String>,

@@ -63,7 +63,7 @@ struct Import<'a> {
     progress: &'a Progress,
 }
 
-/// What the inodes say about a content: its size and digest.
+/// The size and the digest of each content, as the inodes state them.
 type Sizes = HashMap<i64, (u64, Option<Digest>)>;
 
 impl Import<'_> {

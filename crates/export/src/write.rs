@@ -61,7 +61,7 @@ pub struct Exported {
 ///
 /// # Panics
 ///
-/// Panics if the names are to be keyed and there is no key.
+/// Panics if `options` asks for keyed names without a key.
 pub fn export(
     catalog: &Catalog,
     out: &Path,

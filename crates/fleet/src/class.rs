@@ -57,7 +57,7 @@ pub enum Elsewhere {
 pub struct Class<'a> {
     /// Inodes with the same digest follow each other, sorted by host.
     inodes: &'a [Inode],
-    /// What each head belongs to; empty if all inodes are on one host.
+    /// The hosts that have each head. Empty if all inodes are on one host.
     heads: Vec<Head>,
 }
 

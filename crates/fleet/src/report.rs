@@ -57,7 +57,7 @@ pub struct TopContent {
     pub hosts: u32,
 }
 
-/// What the hosts of a fleet have in common.
+/// Sums over all hosts of a fleet: shared contents, redundant files, and the totals of each host.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Sums for each host, by its number.

@@ -5,6 +5,7 @@
 //! the direction of text could disguise the end of a name. All of them are shown as escapes, the same ones
 //! everywhere. The escapes cannot be reversed, because a backslash in a name is not doubled.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A character or a byte as it is shown.
@@ -100,6 +101,24 @@ fn mark_spaces<'s>(name: impl Iterator<Item = &'s mut Shown>) {
 pub fn is_plain_name(name: &[u8]) -> bool {
     let is_plain = |name: &str| name.trim() == name && !name.contains(is_confusing);
     std::str::from_utf8(name).is_ok_and(|name| name.split('/').all(is_plain))
+}
+
+/// Returns a line in a form that a program can parse. A line that contains a newline or begins with a
+/// backslash gets a leading backslash. In such a line, each newline is written as `\n` and each
+/// backslash as `\\`, as in the output of GNU `sha256sum`. All other lines are unchanged.
+pub fn marked_line(line: &[u8]) -> Cow<'_, [u8]> {
+    if !line.contains(&b'\n') && !line.starts_with(b"\\") {
+        return Cow::Borrowed(line);
+    }
+    let mut marked = vec![b'\\'];
+    for &byte in line {
+        match byte {
+            b'\n' => marked.extend_from_slice(b"\\n"),
+            b'\\' => marked.extend_from_slice(b"\\\\"),
+            other => marked.push(other),
+        }
+    }
+    Cow::Owned(marked)
 }
 
 /// Returns whether a character is a control character, is invisible, separates lines, or changes the direction of

@@ -11,7 +11,7 @@ fn a_catalog_with_odd_rows_is_the_same_after_export_and_import() {
         let exported = scratch.export(&rows, &plain());
         assert_eq!((exported.names, exported.inodes), (550, 500));
         let mut imported = scratch.import(&exported.path).expect("imported");
-        // Contents that no file has are not exported with their size.
+        // An export has the size of a content only if one of its files has that content.
         let used = |id: i64| rows.files.iter().any(|(.., row)| row.content == Some(id));
         let contents: Vec<_> = rows.contents.iter().copied().filter(|row| used(row.id)).collect();
         assert_eq!(std::mem::take(&mut imported.contents), contents);

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::io;
 
-use runtime::shown::{Shown, is_confusing, is_plain_name, shown_name, shown_text};
+use runtime::shown::{Shown, is_confusing, is_plain_name, marked_line, shown_name, shown_text};
 
 /// The representation of file names on a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,22 +38,12 @@ impl Names {
         }
     }
 
-    /// Returns the bytes to write for a name on a separate line, so that the line can be parsed. A name that contains
-    /// a newline or starts with a backslash gets a leading backslash. In such a name, each newline is written as `\\n`
-    /// and each backslash as `\\\\`, as in the output of GNU `sha256sum`. All other names are written unchanged.
+    /// Returns the bytes to write for a name on a separate line, so that the line can be parsed ([`marked_line`]).
     pub(crate) fn show_line(self, name: &[u8]) -> Cow<'_, [u8]> {
-        if self == Names::Escaped || !(name.contains(&b'\n') || name.starts_with(b"\\")) {
-            return self.show(name);
+        match self {
+            Names::Raw => marked_line(name),
+            Names::Escaped => self.show(name),
         }
-        let mut line = vec![b'\\'];
-        for &byte in name {
-            match byte {
-                b'\n' => line.extend_from_slice(b"\\n"),
-                b'\\' => line.extend_from_slice(b"\\\\"),
-                other => line.push(other),
-            }
-        }
-        Cow::Owned(line)
     }
 
     /// Writes a name as a line. A non-empty note follows in parentheses.
