@@ -30,6 +30,7 @@ pub(crate) enum Command {
     Uniques(UniquesArgs),
     Contains(ContainsArgs),
     Check(CheckArgs),
+    Answer(AnswerArgs),
 }
 
 /// Show what the hosts have in common, and what exists on one host only
@@ -153,6 +154,20 @@ pub(crate) struct ContainsArgs {
 Examples:
   lop-fleet check /srv/fleet                    Check all exports of all hosts")]
 pub(crate) struct CheckArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+/// Answer the survey of all hosts
+///
+/// Compares the lists that 'lop survey' has written on each host, and tells each host which of its sizes and heads
+/// another host has, too. Run 'lop survey' again on the hosts afterwards.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet answer /srv/fleet                   Answer all hosts")]
+pub(crate) struct AnswerArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,

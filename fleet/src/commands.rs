@@ -1,5 +1,6 @@
 //! The commands, one per file.
 
+pub(crate) mod answer;
 pub(crate) mod check;
 pub(crate) mod contained;
 pub(crate) mod locate;

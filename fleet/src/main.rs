@@ -6,11 +6,13 @@
 //! | [`commands`] | Runs the commands, one file each. |
 //! | [`exports`] | Finds the exports that a command compares. |
 //! | [`output`] | Prints results, problems and errors. |
+//! | [`table`] | Lays out tables of text. |
 
 mod args;
 mod commands;
 mod exports;
 mod output;
+mod table;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
         Command::Uniques(args) => commands::contained::uniques(args, output),
         Command::Contains(args) => commands::contained::contains(args, output),
         Command::Check(args) => commands::check::run(args, output),
+        Command::Answer(args) => commands::answer::run(args, output),
         Command::Report(args) => commands::report::run(args, output),
     };
     let exit = ended.unwrap_or_else(|error| {

@@ -26,6 +26,7 @@
 //! | `contents`, `holes` | record equal files, recognize sparse files                            |
 //! | `group`, `groups`, `disk_usage` | collect and sort groups, measure reclaimable space        |
 //! | `digests`        | computes digests of files that no comparison had to read                 |
+//! | `readings`       | reads heads and digests of remembered files that the caller chose        |
 //! | `pending`        | lists the files that an interrupted search has not compared              |
 //! | `states`, `validate`, `confirm` | check remembered files: metadata, bytes, bytes of copies  |
 //! | `folders`        | finds directories that are equal, contained in another or overlapping    |
@@ -56,6 +57,7 @@ mod parallel;
 mod pending;
 mod prefilter;
 mod probe;
+mod readings;
 mod sets;
 mod shared_extents;
 mod states;
@@ -85,6 +87,7 @@ pub use folders::{
 pub use group::Group;
 pub use inline_heads::InlineHeadReader;
 pub use pending::Candidates;
+pub use readings::{Part, Wanted, read_wanted, wanted};
 pub use sets::{Set, Sets};
 pub use states::{Attributes, State, states, unchanged};
 pub use validate::{Expected, Finding, Validated, validate};
@@ -138,7 +141,8 @@ pub fn find(
     progress.enter(Stage::Sort);
     let classes = classes::classes(tree, options.hardlinks, progress);
     let work = Work::new(tree, fingerprints, options, progress);
-    probe::run(&work, &classes)?;
+    let has_no_head = |file: walk::FileId| fingerprints.head(file.0).is_none();
+    probe::run(&work, classes.files(), has_no_head)?;
     let mut found = Found { candidates: classes::inodes_in(&work, &classes), ..Found::default() };
     let prefiltered = prefilter::run(&work, &classes)?;
     found.known = found.candidates - prefiltered.unknown;

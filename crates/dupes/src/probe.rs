@@ -8,7 +8,6 @@ use fsops::File;
 use runtime::{Interrupted, spawn_with_own_descriptors};
 use walk::{FileId, Opener};
 
-use crate::classes::SameSize;
 use crate::work::Work;
 
 /// Bytes per read. A single page, so that the seek dominates the measured time.
@@ -26,17 +25,22 @@ const MAX_INSPECTED_FILES: usize = 4096;
 const SPOT_DISTANCE_BYTES: u64 = 8 << 20;
 
 /// Probes each disk before contents are read. Probes all disks in parallel, because any of them may
-/// fail to respond.
+/// fail to respond. Reads only those of `files` that have to be read (`is_wanted`).
 ///
 /// # Errors
 ///
 /// Fails only with [`Interrupted`], if the user asked to stop.
-pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted> {
+pub(crate) fn run(
+    work: &Work<'_>,
+    files: &[FileId],
+    is_wanted: impl Fn(FileId) -> bool + Sync,
+) -> Result<(), Interrupted> {
+    let is_wanted = &is_wanted;
     match work.disks() {
-        [only] => probe_disk(work, classes, only),
+        [only] => probe_disk(work, files, is_wanted, only),
         disks => std::thread::scope(|scope| {
             for disk in disks {
-                let run = || probe_disk(work, classes, disk);
+                let run = || probe_disk(work, files, is_wanted, disk);
                 spawn_with_own_descriptors(scope, run).expect("a thread");
             }
         }),
@@ -44,11 +48,16 @@ pub(crate) fn run(work: &Work<'_>, classes: &SameSize) -> Result<(), Interrupted
     work.progress.check()
 }
 
-fn probe_disk(work: &Work<'_>, classes: &SameSize, disk: &Disk) {
+fn probe_disk(
+    work: &Work<'_>,
+    files: &[FileId],
+    is_wanted: &(impl Fn(FileId) -> bool + Sync),
+    disk: &Disk,
+) {
     if disk.is_classified() {
         return;
     }
-    let (known, spots) = uncached(work, &sample_spots(work, classes, disk));
+    let (known, spots) = uncached(work, &sample_spots(work, files, is_wanted, disk));
     if known == 0 {
         return;
     }
@@ -73,13 +82,15 @@ struct Spot {
 }
 
 /// Returns spots in those files of a disk that have to be read, spread over the whole tree.
-fn sample_spots(work: &Work<'_>, classes: &SameSize, disk: &Disk) -> Vec<Spot> {
+fn sample_spots(
+    work: &Work<'_>,
+    all: &[FileId],
+    is_wanted: impl Fn(FileId) -> bool,
+    disk: &Disk,
+) -> Vec<Spot> {
     let wanted = |file: &FileId| {
-        work.tree.file(*file).size > 0
-            && work.fingerprints.head(file.0).is_none()
-            && std::ptr::eq(work.disk(*file), disk)
+        work.tree.file(*file).size > 0 && is_wanted(*file) && std::ptr::eq(work.disk(*file), disk)
     };
-    let all = classes.files();
     let mut turns: HashMap<FileId, u64> = HashMap::new();
     spread(all.len())
         .cycle()

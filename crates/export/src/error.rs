@@ -34,8 +34,8 @@ pub enum Error {
         /// The reason.
         reason: String,
     },
-    /// Another process exports to the same folder.
-    #[error("another process is exporting to {}", .0.display())]
+    /// Another process writes to the same folder.
+    #[error("another process is writing to {}", .0.display())]
     Busy(PathBuf),
     /// A table cannot be written or read.
     #[error("{}", path.display())]

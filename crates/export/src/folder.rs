@@ -43,11 +43,7 @@ impl NewFolder {
     /// Fails if `host` cannot be the name of a folder, if another process is exporting this host to
     /// `out`, or if a folder cannot be created. Missing parents may have been created.
     pub(crate) fn create(out: &Path, host: &str, created_ms: i64) -> Result<NewFolder, Error> {
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        let begins_well = host.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if !begins_well || !host.chars().all(is_plain) || host.len() > 255 {
-            return Err(Error::Host(host.to_owned()));
-        }
+        check_host(host)?;
         let host_path = out.join(host);
         fsops::create_dir_private(&host_path)?;
         let host_dir = Dir::open(&host_path).at(Op::Open, &host_path)?;
@@ -111,6 +107,20 @@ impl Drop for NewFolder {
     fn drop(&mut self) {
         remove_unfinished(&self.host_dir, &self.unfinished);
         self.host_dir.unlock();
+    }
+}
+
+/// Checks that `host` can be the name of the folder of a host.
+///
+/// # Errors
+///
+/// Fails if it cannot.
+pub fn check_host(host: &str) -> Result<(), Error> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let begins_well = host.starts_with(|c: char| c.is_ascii_alphanumeric());
+    match begins_well && host.chars().all(is_plain) && host.len() <= 255 {
+        true => Ok(()),
+        false => Err(Error::Host(host.to_owned())),
     }
 }
 

@@ -41,6 +41,7 @@ mod table;
 mod write;
 
 pub use error::Error;
+pub use folder::check_host;
 pub use key::{Key, ShortKey};
 pub use keys::{InodeFile, InodeGroup, InodeKey};
 pub use manifest::Names;

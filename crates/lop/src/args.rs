@@ -33,7 +33,7 @@ pub(crate) use act::{
 pub(crate) use ask::{
     ContainsArgs, DupsArgs, FileArgs, ListArgs, ListSort, LsArgs, ReportArgs, Sort, UniquesArgs,
 };
-pub(crate) use fleet::{ExportArgs, ExportNames, ImportArgs};
+pub(crate) use fleet::{ExportArgs, ExportNames, ImportArgs, SurveyArgs};
 pub(crate) use keep::{ForgetArgs, ValidateArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
@@ -210,6 +210,7 @@ Examples:
     Forget(ForgetArgs),
     Export(ExportArgs),
     Import(ImportArgs),
+    Survey(SurveyArgs),
     Man(ManArgs),
     Completions(CompletionsArgs),
     /// Run the remote end of a mirror; started by lop on the other host

@@ -24,6 +24,7 @@ mod serving;
 mod share;
 mod space;
 mod status;
+mod survey;
 mod sweep;
 mod undo;
 mod uniques;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
         Command::Forget(args) => forget::run(&args, settings),
         Command::Export(args) => export::run(&args, settings),
         Command::Import(args) => import::run(&args, settings),
+        Command::Survey(args) => survey::run(&args, settings),
         Command::Generate => generate::run(),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, settings),

@@ -34,7 +34,7 @@ pub struct Loaded {
     pub tree: Tree,
     /// Their fingerprints.
     pub fingerprints: Fingerprints,
-    contents: Contents,
+    pub(crate) contents: Contents,
     dir_rows: HashMap<DirId, i64>,
     unreliable: HashMap<FileId, UnreliableFile>,
     unreliable_counts: UnreliableCounts,

@@ -214,6 +214,11 @@ impl Contents {
         self.rows.extend(contents);
     }
 
+    /// Returns all contents in any order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &ContentRow)> {
+        self.rows.iter().map(|(&id, row)| (id, row))
+    }
+
     pub(crate) fn row(&self, id: i64) -> Option<&ContentRow> {
         self.rows.get(&id)
     }

@@ -1,8 +1,11 @@
-//! The arguments of `lop export` and `lop import`.
+//! The arguments of `lop export`, `lop import` and `lop survey`.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+
+use super::StorageArgs;
+use crate::quantity::parse_size;
 
 /// How the names of files and directories are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -73,4 +76,46 @@ pub(crate) struct ImportArgs {
     /// Folder of the export
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
+}
+
+/// Read what other hosts may have, so that exports can be compared
+///
+/// Without a survey, only 'lop scan --hash-all' computes the digests of files that are unique on their host, and reads
+/// all of them. In a survey, a host reads only files that another host may have. Run this command on all hosts, then
+/// 'lop-fleet answer' once, and repeat both until nothing is left to read:
+///
+/// 1. Each host lists the sizes of its files.
+/// 2. Each host reads the first 8 KiB of those files whose size another host has, and lists hashes of these heads.
+/// 3. Each host reads those files whose size and head another host has, and computes their digests.
+///
+/// 'lop export' then exports the digests. The largest files are read first. After an interruption, lop continues where it
+/// was. Later surveys read only new and changed files. The lists are in the folder HOST/_survey below DIR.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop survey /srv/fleet                     Take part in the survey
+  lop survey --min-size 64k /srv/fleet      Include smaller files")]
+pub(crate) struct SurveyArgs {
+    /// Folder for the exports of all hosts; created if it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) out: PathBuf,
+
+    /// Name of this host [default: the host name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host: Option<String>,
+
+    /// Leave out files smaller than SIZE
+    ///
+    /// Files of at least 1 MiB are few, but have most of the bytes.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1M")]
+    pub(crate) min_size: u64,
+
+    /// List hashes that need the secret in FILE
+    ///
+    /// Only hosts that use the same secret can be compared. Sizes stay visible. 'lop export' explains the file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) storage: StorageArgs,
 }

@@ -52,7 +52,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, Comman
 }
 
 /// Returns the name of this host. Whether an export may have this name is checked later.
-fn host_name() -> String {
+pub(super) fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
 }
 
@@ -102,8 +102,8 @@ impl<'a> Summary<'a> {
     }
 }
 
-/// Returns the error of an export, with advice.
-fn explained(error: export::Error) -> CommandError {
+/// Returns the error of an export or a survey, with advice.
+pub(super) fn explained(error: export::Error) -> CommandError {
     use export::Error;
     let message = error.to_string();
     match error {

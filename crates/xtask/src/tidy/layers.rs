@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 20] = [
+const LAYERS: [(&str, u8); 21] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
@@ -25,6 +25,7 @@ const LAYERS: [(&str, u8); 20] = [
     ("mirror", 5),
     ("serve", 5),
     ("share", 5),
+    ("survey", 5),
     ("lop", 6),
 ];
 

@@ -6,6 +6,7 @@ use runtime::quantity::{count, counted, size};
 
 use super::{Content, Document, Host, Pair};
 use crate::output::shown;
+use crate::table::table;
 
 /// Number of digits of a digest that are shown.
 const DIGEST_DIGITS: usize = 12;
@@ -58,25 +59,4 @@ fn content(content: &Content) -> Vec<String> {
         format!("{} of {}", counted(*files, "file", "files"), size(*bytes)),
         counted((*hosts).into(), "host", "hosts"),
     ]
-}
-
-/// Returns rows in columns: the first column on the left, the others on the right.
-fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| {
-        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in rows {
-        for (column, cell) in row.iter().enumerate() {
-            let width = widths[column];
-            let _ = match column {
-                0 => write!(text, "{cell:<width$}"),
-                _ => write!(text, "  {cell:>width$}"),
-            };
-        }
-        text.push('\n');
-    }
-    text
 }

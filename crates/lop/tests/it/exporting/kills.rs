@@ -258,7 +258,7 @@ fn two_exports_of_a_host_at_once_are_both_complete_or_one_is_refused() {
             }
             output.code(1);
             let host = lop.fleet().join("nas");
-            let message = format!("lop: another process is exporting to {}\n", host.display());
+            let message = format!("lop: another process is writing to {}\n", host.display());
             let said = output.stderr_str();
             assert_eq!(said, message + "hint: try again when it has ended\n");
             refused += 1;
