@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Contains(ContainsArgs),
     Check(CheckArgs),
     Answer(AnswerArgs),
+    Collect(CollectArgs),
 }
 
 /// Show what the hosts have in common, and what exists on one host only
@@ -171,4 +172,57 @@ pub(crate) struct AnswerArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
+}
+
+/// Survey hosts over ssh, and collect their exports
+///
+/// Each HOST needs lop, and a catalog with a scan. lop-fleet runs 'lop survey' on all hosts and answers it, until each host
+/// has read what others may have, then runs 'lop export' there and copies the export with 'lop mirror'. A host that cannot
+/// be reached is left out; the exit code is then 3. Logins must not ask for a password.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet collect /srv/fleet nas laptop       Survey and export two hosts
+  lop-fleet collect --no-survey /srv/fleet me@nas.example.org
+  lop-fleet collect /srv/fleet office=10.0.0.7  Collect the host 10.0.0.7 as 'office'")]
+pub(crate) struct CollectArgs {
+    /// Folder for the exports of all hosts; created if it does not exist
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// Hosts as ssh knows them, each with the name that it has in exports [default: HOST without user]
+    #[arg(value_name = "[NAME=]HOST", required = true)]
+    pub(crate) hosts: Vec<String>,
+
+    /// Export what the hosts already know, and read no files
+    #[arg(long)]
+    pub(crate) no_survey: bool,
+
+    /// Leave files smaller than SIZE out of the survey
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1M")]
+    pub(crate) min_size: u64,
+
+    /// Use the secret in FILE, a path on each host, as 'lop export --key' does
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<String>,
+
+    /// How to export names, as for 'lop export': plain, keyed or none
+    #[arg(long, value_name = "HOW")]
+    pub(crate) names: Option<String>,
+
+    /// Command that connects to a host; split like a shell does
+    #[arg(
+        long,
+        value_name = "COMMAND",
+        default_value = "ssh -o BatchMode=yes -o ConnectTimeout=20"
+    )]
+    pub(crate) rsh: String,
+
+    /// Path of lop on the hosts
+    #[arg(long, value_name = "PATH", default_value = "lop")]
+    pub(crate) remote_lop: String,
+
+    /// Folder on each host for its survey and its export
+    #[arg(long, value_name = "DIR", default_value = ".local/share/lop/fleet")]
+    pub(crate) remote_dir: String,
 }

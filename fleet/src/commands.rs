@@ -2,6 +2,7 @@
 
 pub(crate) mod answer;
 pub(crate) mod check;
+pub(crate) mod collect;
 pub(crate) mod contained;
 pub(crate) mod locate;
 pub(crate) mod report;

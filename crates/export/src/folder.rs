@@ -82,12 +82,14 @@ impl NewFolder {
         Ok((file, path))
     }
 
-    /// Writes the manifest and gives the folder its final name. Returns its path.
+    /// Writes the manifest and gives the folder its final name. Then removes the older exports of the host, if
+    /// `replaces` is set. Returns its path.
     ///
     /// # Errors
     ///
-    /// Fails if a file cannot be written, or if the folder cannot be renamed.
-    pub(crate) fn publish(self, manifest: &Manifest) -> Result<PathBuf, Error> {
+    /// Fails if a file cannot be written, or if the folder cannot be renamed. An older export that cannot be
+    /// removed is an error, although the new one is complete.
+    pub(crate) fn publish(self, manifest: &Manifest, replaces: bool) -> Result<PathBuf, Error> {
         let (file, path) = self.create_file(FILE_NAME)?;
         let mut text = serde_json::to_vec_pretty(manifest).expect("a manifest is valid JSON");
         text.push(b'\n');
@@ -99,6 +101,12 @@ impl NewFolder {
         let published = parent.join(&self.export_id);
         self.unfinished.move_new(&name, &self.host_dir, &name).at(Op::Rename, &published)?;
         self.host_dir.sync().at(Op::Sync, &published)?;
+        let all = if replaces { export_ids(&self.host_dir) } else { Ok(Vec::new()) };
+        for older in all.at(Op::List, parent)?.iter().filter(|id| **id < self.export_id) {
+            let name = CString::new(older.as_str()).expect("no NUL");
+            remove_folder(&self.host_dir, &name)
+                .at(Op::Remove, &published.with_file_name(older))?;
+        }
         Ok(published)
     }
 }
@@ -148,6 +156,8 @@ fn remove_unfinished(host_dir: &Dir, unfinished: &Dir) {
 /// Returns the names in a folder that are names of exports.
 fn export_ids(dir: &Dir) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
+    // The directory may have been listed before.
+    dir.seek(0)?;
     dir.for_each(&mut DirBuffer::default(), |item| {
         let name = item.name.to_str().ok().filter(|name| is_export_id(name));
         names.extend(name.map(str::to_owned));
@@ -161,6 +171,8 @@ fn remove_folder(parent: &Dir, name: &CStr) -> io::Result<()> {
     let mut files = Vec::new();
     dir.for_each(&mut DirBuffer::default(), |item| files.push(item.name.to_owned()))?;
     let is_own = |name: &[u8]| name.ends_with(b".parquet") || name == FILE_NAME.as_bytes();
+    // Without its manifest, an export is incomplete, so that nobody uses what is left of it.
+    files.sort_by_key(|file| file.to_bytes() != FILE_NAME.as_bytes());
     for file in files.iter().filter(|file| is_own(file.to_bytes())) {
         dir.remove_name(file)?;
     }

@@ -31,6 +31,8 @@ pub struct Options {
     pub key: Option<Key>,
     /// The time of the export in milliseconds since the epoch.
     pub created_ms: i64,
+    /// Whether to remove the older exports of the host when the new one is complete.
+    pub replaces: bool,
 }
 
 /// An export that was written.
@@ -84,7 +86,7 @@ pub fn export(
     drop(snapshot);
     progress.check()?;
     Ok(Exported {
-        path: folder.publish(&manifest)?,
+        path: folder.publish(&manifest, options.replaces)?,
         names: progress.files_done.load(Relaxed),
         inodes: manifest.rows(INODES.name),
         undigested: contents.undigested,

@@ -105,3 +105,33 @@ fn two_exports_of_a_host_do_not_run_at_once() {
     dir.unlock();
     assert!(export::export(&catalog, &scratch.out(), &plain(), &Progress::default()).is_ok());
 }
+
+#[test]
+fn older_exports_are_removed_only_if_they_are_replaced_and_contain_nothing_else() {
+    let scratch = Scratch::new();
+    let exports = || {
+        let listed = fs::read_dir(scratch.out().join("nas")).expect("a folder");
+        listed.map(|entry| entry.expect("readable").path()).collect::<Vec<_>>()
+    };
+    let catalog = Rows::odd(1).write(&scratch.dir.join("catalog.db"));
+    let export = |options: &Options| {
+        export::export(&catalog, &scratch.out(), options, &Progress::default())
+    };
+    let first = export(&plain()).expect("exported").path;
+    export(&plain()).expect("exported");
+    assert_eq!(exports().len(), 2);
+    let foreign = scratch.out().join("nas/_survey");
+    fs::create_dir(&foreign).expect("made");
+    let replacing = Options { replaces: true, ..plain() };
+    let newest = export(&replacing).expect("exported").path;
+    let mut left = exports();
+    left.sort();
+    assert_eq!(left, [newest.clone(), foreign]);
+    assert!(newest > first);
+
+    fs::write(newest.join("thesis.txt"), "years of work").expect("written");
+    let error = export(&replacing);
+    let error = error.expect_err("an older export contains something else").to_string();
+    assert!(error.contains(newest.to_str().expect("UTF-8")), "{error}");
+    assert_eq!(fs::read(newest.join("thesis.txt")).expect("is there"), b"years of work");
+}

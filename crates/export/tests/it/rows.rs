@@ -202,5 +202,11 @@ impl Scratch {
 
 /// Options for an export with plain names.
 pub(crate) fn plain() -> Options {
-    Options { host: "nas".into(), names: Names::Plain, key: None, created_ms: 1_795_822_381_138 }
+    Options {
+        host: "nas".into(),
+        names: Names::Plain,
+        key: None,
+        created_ms: 1_795_822_381_138,
+        replaces: false,
+    }
 }

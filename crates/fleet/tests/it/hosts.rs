@@ -58,6 +58,7 @@ impl Hosts {
             names: exported,
             key: secret.map(|secret| Key::new(secret).expect("long enough")),
             created_ms: self.created_ms,
+            replaces: false,
         };
         let exported = export::export(&catalog, self.dir.as_ref(), &options, &Progress::default());
         exported.expect("exported");

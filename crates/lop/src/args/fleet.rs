@@ -59,6 +59,10 @@ pub(crate) struct ExportArgs {
     /// head -c 32 /dev/urandom > FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
+
+    /// Remove the older exports of this host when the new one is complete
+    #[arg(long)]
+    pub(crate) replace: bool,
 }
 
 /// Make a catalog of an export, so that this host can answer for another one

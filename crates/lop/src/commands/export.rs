@@ -35,7 +35,7 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, Comman
         (Some(ExportNames::None), _) => Names::None,
     };
     let host = args.host.clone().unwrap_or_else(host_name);
-    let options = Options { host, names, key, created_ms: now_ms() };
+    let options = Options { host, names, key, created_ms: now_ms(), replaces: args.replace };
     let catalog = open(settings)?;
     let exported = monitored(settings, |progress| {
         export::export(&catalog, &args.out, &options, progress).map_err(explained)

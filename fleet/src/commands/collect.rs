@@ -1,0 +1,207 @@
+//! `lop-fleet collect`: surveys hosts over ssh, and collects their exports.
+
+mod host;
+
+use std::error::Error;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::thread;
+
+use runtime::Progress;
+use runtime::quantity::{count, counted, size};
+use serde::Serialize;
+use survey::answer;
+
+use self::host::{Exported, Host, Surveyed};
+use crate::Exit;
+use crate::args::CollectArgs;
+use crate::output::{Output, complain, shown};
+use crate::table::table;
+
+/// Number of hosts to which lop-fleet talks at the same time.
+const MOST_HOSTS: usize = 16;
+
+/// In the first round, hosts list sizes, in the second one heads. In the third one, they read whole files.
+const ROUNDS: usize = 3;
+
+/// Runs the command.
+pub(crate) fn run(args: &CollectArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
+    let hosts = args.hosts.iter().map(|typed| Host::new(typed, args)).collect::<Result<_, _>>()?;
+    let mut collection = Collection::new(hosts)?;
+    std::fs::create_dir_all(&args.dir)
+        .map_err(|e| format!("cannot create {}: {e}", args.dir.display()))?;
+    let mut has_problems = false;
+    if !args.no_survey {
+        has_problems = collection.survey(args, output)?;
+    }
+    collection.each(|state| {
+        state.exported = Some(state.host.export()?);
+        Ok(())
+    });
+    let document = Document { hosts: collection.states.iter().map(HostDocument::from).collect() };
+    output.print(&document, text(&document.hosts).as_bytes())?;
+    let failed = document.hosts.iter().filter(|host| host.error.is_some()).count();
+    Ok(match failed {
+        _ if failed == document.hosts.len() => Exit::Failed,
+        0 if !has_problems => Exit::Done,
+        _ => Exit::Partial,
+    })
+}
+
+/// The hosts, and what is known about each.
+struct Collection<'a> {
+    states: Vec<State<'a>>,
+}
+
+struct State<'a> {
+    host: Host<'a>,
+    /// The sums over all rounds.
+    read: Surveyed,
+    /// True if the last round of the survey read or listed something.
+    is_moving: bool,
+    exported: Option<Exported>,
+    /// The reason why the host was left out.
+    error: Option<String>,
+}
+
+impl<'a> Collection<'a> {
+    fn new(hosts: Vec<Host<'a>>) -> Result<Collection<'a>, Box<dyn Error>> {
+        let mut names: Vec<&str> = hosts.iter().map(|host| host.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            let name = twice[0];
+            return Err(format!("two hosts have the name {name}; use NAME=HOST").into());
+        }
+        let state = |host| State {
+            host,
+            read: Surveyed::default(),
+            is_moving: true,
+            exported: None,
+            error: None,
+        };
+        Ok(Collection { states: hosts.into_iter().map(state).collect() })
+    }
+
+    /// Runs the rounds of the survey. Returns whether a host in the collection could not be answered.
+    fn survey(&mut self, args: &CollectArgs, output: Output) -> Result<bool, Box<dyn Error>> {
+        let mut has_problems = false;
+        for round in 1..=ROUNDS {
+            self.each(|state| state.survey(output));
+            if round == ROUNDS || self.states.iter().all(|state| state.error.is_some()) {
+                break;
+            }
+            let answered = answer(&args.dir, &Progress::default())?;
+            has_problems = !answered.problems.is_empty();
+            for problem in answered.problems.iter().filter(|_| round == 1) {
+                complain(problem);
+            }
+            let has_new_answers = answered.hosts.iter().any(|host| host.bytes > 0);
+            self.each(|state| state.host.send_answers());
+            let has_moved =
+                self.states.iter().any(|state| state.is_moving && state.error.is_none());
+            if !has_moved && !has_new_answers {
+                break;
+            }
+        }
+        Ok(has_problems)
+    }
+
+    /// Calls `work` for each host that has not failed, for several hosts at the same time.
+    fn each(&mut self, work: impl Fn(&mut State<'a>) -> Result<(), String> + Sync) {
+        let next = AtomicUsize::new(0);
+        let threads = self.states.len().min(MOST_HOSTS);
+        let states: Vec<Mutex<&mut State<'a>>> = self.states.iter_mut().map(Mutex::new).collect();
+        thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    while let Some(state) = states.get(next.fetch_add(1, Relaxed)) {
+                        let mut state = state.lock().expect("only one thread uses a host");
+                        if state.error.is_some() {
+                            continue;
+                        }
+                        if let Err(reason) = work(&mut state) {
+                            let text = format!("{}: {reason}", state.host.name);
+                            complain(&*Box::<dyn Error>::from(text));
+                            state.error = Some(reason);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+impl State<'_> {
+    /// Runs one round of the survey.
+    fn survey(&mut self, output: Output) -> Result<(), String> {
+        let surveyed = self.host.survey()?;
+        if surveyed.read_heads + surveyed.read_files > 0 {
+            output.note(&format!(
+                "{}: {} and {} read, {}",
+                self.host.name,
+                counted(surveyed.read_heads, "head", "heads"),
+                counted(surveyed.read_files, "file", "files"),
+                size(surveyed.read_bytes)
+            ));
+        }
+        self.is_moving = surveyed.written_bytes + surveyed.read_bytes > 0;
+        self.read.read_heads += surveyed.read_heads;
+        self.read.read_files += surveyed.read_files;
+        self.read.read_bytes += surveyed.read_bytes;
+        self.read.unread = surveyed.unread;
+        Ok(())
+    }
+}
+
+#[derive(Serialize)]
+struct Document {
+    hosts: Vec<HostDocument>,
+}
+
+#[derive(Serialize)]
+struct HostDocument {
+    #[serde(rename = "host")]
+    name: String,
+    read_heads: u64,
+    read_files: u64,
+    read_bytes: u64,
+    unread: u64,
+    files: Option<u64>,
+    export_id: Option<String>,
+    error: Option<String>,
+}
+
+impl From<&State<'_>> for HostDocument {
+    fn from(state: &State<'_>) -> HostDocument {
+        let export_id = |exported: &Exported| {
+            exported.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        };
+        HostDocument {
+            name: state.host.name.clone(),
+            read_heads: state.read.read_heads,
+            read_files: state.read.read_files,
+            read_bytes: state.read.read_bytes,
+            unread: state.read.unread,
+            files: state.exported.as_ref().map(|exported| exported.files),
+            export_id: state.exported.as_ref().map(export_id),
+            error: state.error.clone(),
+        }
+    }
+}
+
+fn text(hosts: &[HostDocument]) -> String {
+    let heading = ["HOST", "HEADS READ", "FILES READ", "BYTES READ", "FILES", "EXPORT"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    for host in hosts {
+        let export = host.export_id.as_deref().unwrap_or("failed");
+        rows.push(vec![
+            shown(&host.name),
+            count(host.read_heads),
+            count(host.read_files),
+            size(host.read_bytes),
+            host.files.map_or_else(String::new, count),
+            shown(export),
+        ]);
+    }
+    table(&rows)
+}

@@ -1,0 +1,184 @@
+//! One host: runs lop there, and copies files from and to it.
+
+use std::env;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde::Deserialize;
+
+use crate::args::CollectArgs;
+
+/// A host to collect.
+#[derive(Debug)]
+pub(super) struct Host<'a> {
+    /// Its name in exports.
+    pub(super) name: String,
+    /// Its name for ssh.
+    address: &'a str,
+    /// The command that connects to it.
+    rsh: Vec<String>,
+    args: &'a CollectArgs,
+}
+
+/// What a host has read in a round of the survey.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct Surveyed {
+    pub(super) read_heads: u64,
+    pub(super) read_files: u64,
+    pub(super) read_bytes: u64,
+    pub(super) unread: u64,
+    pub(super) written_bytes: u64,
+}
+
+/// The export of a host.
+#[derive(Debug, Deserialize)]
+pub(super) struct Exported {
+    pub(super) files: u64,
+    pub(super) path: PathBuf,
+}
+
+/// A result as lop prints it.
+#[derive(Deserialize)]
+struct Document<T> {
+    summary: T,
+}
+
+/// The exit code of lop if some entries could not be examined.
+const PARTIAL: i32 = 3;
+
+impl<'a> Host<'a> {
+    /// Returns the host that the user typed as `[NAME=]HOST`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the host has no name that an export can have, or if `--rsh` is not a command.
+    pub(super) fn new(typed: &'a str, args: &'a CollectArgs) -> Result<Host<'a>, Box<dyn Error>> {
+        let (name, address) = match typed.split_once('=') {
+            Some((name, address)) => (name, address),
+            None => (typed.rsplit('@').next().unwrap_or(typed), typed),
+        };
+        export::check_host(name).map_err(|error| format!("{error}; use NAME={address}"))?;
+        if address.is_empty() || address.starts_with('-') {
+            return Err(format!("{address:?} is not a host").into());
+        }
+        let rsh = shlex::split(&args.rsh).filter(|words| !words.is_empty());
+        let rsh = rsh.ok_or_else(|| format!("--rsh: {:?} is not a command", args.rsh))?;
+        Ok(Host { name: name.to_owned(), address, rsh, args })
+    }
+
+    /// Runs `lop survey` on the host and copies its lists.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a reason for people.
+    pub(super) fn survey(&self) -> Result<Surveyed, String> {
+        let min_size = self.args.min_size.to_string();
+        let mut words = vec!["survey", "--host", &self.name, "--min-size", &min_size];
+        words.extend(self.args.key.iter().flat_map(|key| ["--key", key]));
+        words.push(&self.args.remote_dir);
+        let surveyed = self.run_lop(&words)?;
+        let folder = self.folder("_survey");
+        std::fs::create_dir_all(self.local(""))
+            .map_err(|e| format!("cannot create a folder: {e}"))?;
+        self.mirror(
+            &["--delete", "--exclude", "*.answer"],
+            &folder,
+            self.local("_survey").as_ref(),
+        )?;
+        Ok(surveyed)
+    }
+
+    /// Copies the answers to the host.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a reason for people.
+    pub(super) fn send_answers(&self) -> Result<(), String> {
+        let folder = self.folder("_survey");
+        self.mirror(&["--exclude", "*.list"], &self.local("_survey"), folder.as_ref())
+    }
+
+    /// Runs `lop export` on the host and copies the export.
+    ///
+    /// # Errors
+    ///
+    /// Fails with a reason for people.
+    pub(super) fn export(&self) -> Result<Exported, String> {
+        let mut words = vec!["export", "--replace", "--host", &self.name];
+        words.extend(self.args.key.iter().flat_map(|key| ["--key", key]));
+        words.extend(self.args.names.iter().flat_map(|names| ["--names", names]));
+        words.push(&self.args.remote_dir);
+        let exported = self.run_lop(&words)?;
+        std::fs::create_dir_all(self.local(""))
+            .map_err(|e| format!("cannot create a folder: {e}"))?;
+        let folder = self.folder("");
+        let left_out = ["--exclude", "_part", "--exclude", "_survey"];
+        self.mirror(&left_out, &folder, self.local("").as_ref())?;
+        Ok(exported)
+    }
+
+    /// Returns the path of a folder of this host in the collection.
+    fn local(&self, name: &str) -> PathBuf {
+        self.args.dir.join(&self.name).join(name)
+    }
+
+    /// Returns the path of a folder on the host.
+    fn folder(&self, name: &str) -> PathBuf {
+        let path = Path::new(&self.args.remote_dir).join(&self.name).join(name);
+        format!("[{}]:{}", self.address, path.display()).into()
+    }
+
+    /// Runs lop on the host, and returns its result.
+    fn run_lop<T: for<'d> Deserialize<'d>>(&self, words: &[&str]) -> Result<T, String> {
+        let (program, first) = self.rsh.split_first().expect("a command has a word");
+        let words = [&[self.args.remote_lop.as_str(), "--json"], words].concat();
+        let quoted =
+            shlex::try_join(words).map_err(|e| format!("cannot quote an argument: {e}"))?;
+        let mut command = Command::new(program);
+        command.args(first).arg(self.address).arg(quoted).stdin(Stdio::null());
+        let output = command.output().map_err(|e| format!("cannot run {program}: {e}"))?;
+        match output.status.code() {
+            Some(0 | PARTIAL) => {
+                let document = serde_json::from_slice::<Document<T>>(&output.stdout);
+                let result = document.map(|document| document.summary);
+                result.map_err(|e| format!("lop on the host printed no result: {e}"))
+            }
+            _ => Err(reason(&output)),
+        }
+    }
+
+    /// Copies a folder.
+    fn mirror(&self, options: &[&str], from: &Path, to: &Path) -> Result<(), String> {
+        let mut command = Command::new(local_lop());
+        command.args(["--quiet", "mirror"]).args(options);
+        command.arg("--rsh").arg(&self.args.rsh).arg("--remote-lop").arg(&self.args.remote_lop);
+        command.arg("--").arg(from).arg(to).stdin(Stdio::null());
+        let output = command.output().map_err(|e| format!("cannot run lop: {e}"))?;
+        if output.status.success() { Ok(()) } else { Err(reason(&output)) }
+    }
+}
+
+/// Returns the program lop beside this program, or its name, so that it is found in PATH.
+fn local_lop() -> PathBuf {
+    let beside = env::current_exe().ok().map(|exe| exe.with_file_name("lop"));
+    beside.filter(|path| path.is_file()).unwrap_or_else(|| "lop".into())
+}
+
+/// Returns what a program printed on standard error, in one line.
+fn reason(output: &Output) -> String {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let text = lines.map(message).collect::<Vec<_>>().join("; ");
+    if text.is_empty() { output.status.to_string() } else { text }
+}
+
+/// Returns the message of a line of lop, which is JSON if it answers a program.
+fn message(line: &str) -> String {
+    #[derive(Deserialize)]
+    struct Record {
+        message: String,
+    }
+    let record = serde_json::from_str::<Record>(line);
+    record.map_or_else(|_| line.trim_start_matches("lop: ").to_owned(), |record| record.message)
+}
