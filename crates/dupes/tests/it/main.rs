@@ -20,6 +20,7 @@ mod model;
 mod mounts;
 mod properties;
 mod pseudo;
+mod readings;
 mod reclaimable;
 mod remembered;
 mod reuse;
