@@ -15,6 +15,7 @@ mod marking;
 mod matching;
 mod opening;
 mod questions;
+mod readings;
 mod roots;
 mod sandbox;
 mod sizes;
