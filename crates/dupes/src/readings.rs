@@ -81,7 +81,7 @@ pub fn wanted(tree: &Tree, choose: impl Fn(FileId) -> Option<Part>) -> Vec<Wante
 ///
 /// # Errors
 ///
-/// Fails only with [`Interrupted`], if the user asked to stop. What is recorded by then is correct.
+/// Fails only with [`Interrupted`], if the user asked to stop. All that has been recorded by then is correct.
 pub fn read_wanted(work: &Work<'_>, wanted: &Wanted) -> Result<Vec<Problem>, Interrupted> {
     work.progress.enter(Stage::Compare);
     probe::run(work, wanted.files(), |_| true)?;

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &AnswerArgs, output: Output) -> Result<Exit, Box<dyn Err
     }
     let document = Document { hosts: hosts.iter().map(Host::from).collect() };
     output.print(&document, text(&document.hosts).as_bytes())?;
-    if document.hosts.iter().any(|host| host.written_bytes > 0) {
+    if document.hosts.iter().any(|host| host.bytes_written > 0) {
         output.note("hint: run 'lop survey' on the hosts again");
     }
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Partial })
@@ -43,14 +43,14 @@ struct Host {
     shared_sizes: u64,
     heads: u64,
     shared_heads: u64,
-    written_bytes: u64,
+    bytes_written: u64,
 }
 
 impl From<&HostCounts> for Host {
     fn from(counts: &HostCounts) -> Host {
         let HostCounts { host, sizes, heads, bytes } = counts.clone();
         let ([sizes, shared_sizes], [heads, shared_heads]) = (sizes, heads);
-        Host { name: host, sizes, shared_sizes, heads, shared_heads, written_bytes: bytes }
+        Host { name: host, sizes, shared_sizes, heads, shared_heads, bytes_written: bytes }
     }
 }
 
@@ -61,7 +61,7 @@ fn text(hosts: &[Host]) -> String {
         let counts = [host.sizes, host.shared_sizes, host.heads, host.shared_heads].map(count);
         let mut row = vec![shown(&host.name)];
         row.extend(counts);
-        row.push(size(host.written_bytes));
+        row.push(size(host.bytes_written));
         rows.push(row);
     }
     table(&rows)

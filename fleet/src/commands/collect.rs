@@ -135,19 +135,19 @@ impl State<'_> {
     /// Runs one round of the survey.
     fn survey(&mut self, output: Output) -> Result<(), String> {
         let surveyed = self.host.survey()?;
-        if surveyed.read_heads + surveyed.read_files > 0 {
+        if surveyed.heads_read + surveyed.files_read > 0 {
             output.note(&format!(
                 "{}: {} and {} read, {}",
                 self.host.name,
-                counted(surveyed.read_heads, "head", "heads"),
-                counted(surveyed.read_files, "file", "files"),
-                size(surveyed.read_bytes)
+                counted(surveyed.heads_read, "head", "heads"),
+                counted(surveyed.files_read, "file", "files"),
+                size(surveyed.bytes_read)
             ));
         }
-        self.is_moving = surveyed.written_bytes + surveyed.read_bytes > 0;
-        self.read.read_heads += surveyed.read_heads;
-        self.read.read_files += surveyed.read_files;
-        self.read.read_bytes += surveyed.read_bytes;
+        self.is_moving = surveyed.bytes_written + surveyed.bytes_read > 0;
+        self.read.heads_read += surveyed.heads_read;
+        self.read.files_read += surveyed.files_read;
+        self.read.bytes_read += surveyed.bytes_read;
         self.read.unread = surveyed.unread;
         Ok(())
     }
@@ -162,9 +162,9 @@ struct Document {
 struct HostDocument {
     #[serde(rename = "host")]
     name: String,
-    read_heads: u64,
-    read_files: u64,
-    read_bytes: u64,
+    heads_read: u64,
+    files_read: u64,
+    bytes_read: u64,
     unread: u64,
     files: Option<u64>,
     export_id: Option<String>,
@@ -178,9 +178,9 @@ impl From<&State<'_>> for HostDocument {
         };
         HostDocument {
             name: state.host.name.clone(),
-            read_heads: state.read.read_heads,
-            read_files: state.read.read_files,
-            read_bytes: state.read.read_bytes,
+            heads_read: state.read.heads_read,
+            files_read: state.read.files_read,
+            bytes_read: state.read.bytes_read,
             unread: state.read.unread,
             files: state.exported.as_ref().map(|exported| exported.files),
             export_id: state.exported.as_ref().map(export_id),
@@ -196,9 +196,9 @@ fn text(hosts: &[HostDocument]) -> String {
         let export = host.export_id.as_deref().unwrap_or("failed");
         rows.push(vec![
             shown(&host.name),
-            count(host.read_heads),
-            count(host.read_files),
-            size(host.read_bytes),
+            count(host.heads_read),
+            count(host.files_read),
+            size(host.bytes_read),
             host.files.map_or_else(String::new, count),
             shown(export),
         ]);

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &SurveyArgs, settings: &Settings) -> Result<Exit, Comman
     stdout::print_summary_or_text(&summary, &summary.text(), settings)?;
     if summary.awaits_answer {
         settings.hint("next, when all hosts have run this command: lop-fleet answer DIR");
-    } else if summary.read_files > 0 {
+    } else if summary.files_read > 0 {
         settings.hint("to export the new digests: lop export DIR");
     }
     Ok(settings.partial_if(!read.problems.is_empty(), Exit::Done, &summary.text()))
@@ -120,16 +120,16 @@ impl Read {
 struct Summary {
     host: String,
     /// Number of inodes of which the head was read.
-    read_heads: u64,
+    heads_read: u64,
     /// Number of inodes that were read completely.
-    read_files: u64,
-    read_bytes: u64,
+    files_read: u64,
+    bytes_read: u64,
     /// Number of inodes that should be read, but are offline, changed or unreadable.
     unread: u64,
-    listed_sizes: u64,
-    listed_heads: u64,
+    sizes_listed: u64,
+    heads_listed: u64,
     /// Size in bytes of the lists that were written.
-    written_bytes: u64,
+    bytes_written: u64,
     /// The other hosts to which the answers refer.
     hosts: Vec<String>,
     /// True if an answer is missing, or older than the lists.
@@ -147,13 +147,13 @@ impl Summary {
         let [sizes, heads] = listed;
         Summary {
             host,
-            read_heads: read.heads,
-            read_files: read.files,
-            read_bytes: read.bytes,
+            heads_read: read.heads,
+            files_read: read.files,
+            bytes_read: read.bytes,
             unread,
-            listed_sizes: sizes.numbers,
-            listed_heads: heads.numbers,
-            written_bytes: sizes.bytes + heads.bytes,
+            sizes_listed: sizes.numbers,
+            heads_listed: heads.numbers,
+            bytes_written: sizes.bytes + heads.bytes,
             hosts: answers.hosts(),
             awaits_answer: answers.are_outdated(listed),
         }
@@ -162,12 +162,12 @@ impl Summary {
     fn text(&self) -> String {
         let mut text = format!(
             "{} and {} read, {}\n{} and {} listed, {} written",
-            counted(self.read_heads, "head", "heads"),
-            counted(self.read_files, "file", "files"),
-            size(self.read_bytes),
-            counted(self.listed_sizes, "size", "sizes"),
-            counted(self.listed_heads, "head", "heads"),
-            size(self.written_bytes),
+            counted(self.heads_read, "head", "heads"),
+            counted(self.files_read, "file", "files"),
+            size(self.bytes_read),
+            counted(self.sizes_listed, "size", "sizes"),
+            counted(self.heads_listed, "head", "heads"),
+            size(self.bytes_written),
         );
         if self.unread > 0 {
             text.push_str(&format!("\n{} still to read", count(self.unread)));

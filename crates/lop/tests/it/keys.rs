@@ -148,6 +148,7 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     seen.run(lop, &["uniques", "--verify", "t/a"]);
     seen.run(lop, &["file", "t/a/x", "t/l1", "nowhere"]);
     seen.run(lop, &["export", "--host", "nas", "fleet"]);
+    seen.run(lop, &["survey", "--host", "other", "fleet"]);
     let export = std::fs::read_dir(lop.path("fleet/nas")).expect("exports").next();
     let export = export.expect("an export").expect("an entry").path();
     seen.run(lop, &["import", "--catalog", "nas.db", export.to_str().expect("UTF-8")]);

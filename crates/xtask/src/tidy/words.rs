@@ -39,7 +39,6 @@ const RETIRED: &[(&[&str], &str, Scope)] = &[
     (&["sites"], "intent locations", Identifiers),
     (&["surplus"], "extraneous", Everywhere),
     (&["spared"], "kept", Everywhere),
-    (&["survey"], "estimate", Identifiers),
     (&["imagines"], "is_dry_run", Everywhere),
     (&["squeeze"], "compress", Everywhere),
     (&["squeezed"], "compressed", Everywhere),

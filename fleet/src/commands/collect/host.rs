@@ -24,11 +24,11 @@ pub(super) struct Host<'a> {
 /// What a host has read in a round of the survey.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Surveyed {
-    pub(super) read_heads: u64,
-    pub(super) read_files: u64,
-    pub(super) read_bytes: u64,
+    pub(super) heads_read: u64,
+    pub(super) files_read: u64,
+    pub(super) bytes_read: u64,
     pub(super) unread: u64,
-    pub(super) written_bytes: u64,
+    pub(super) bytes_written: u64,
 }
 
 /// The export of a host.
