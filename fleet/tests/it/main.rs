@@ -6,11 +6,13 @@
 )]
 
 mod check;
+mod collect;
 mod contained;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
 mod locate;
 mod report;
+mod survey;
 
 use std::path::Path;
 

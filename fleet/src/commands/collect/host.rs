@@ -151,7 +151,7 @@ impl<'a> Host<'a> {
     /// Copies a folder.
     fn mirror(&self, options: &[&str], from: &Path, to: &Path) -> Result<(), String> {
         let mut command = Command::new(local_lop());
-        command.args(["--quiet", "mirror"]).args(options);
+        command.args(["--quiet", "--json", "mirror"]).args(options);
         command.arg("--rsh").arg(&self.args.rsh).arg("--remote-lop").arg(&self.args.remote_lop);
         command.arg("--").arg(from).arg(to).stdin(Stdio::null());
         let output = command.output().map_err(|e| format!("cannot run lop: {e}"))?;
@@ -165,20 +165,23 @@ fn local_lop() -> PathBuf {
     beside.filter(|path| path.is_file()).unwrap_or_else(|| "lop".into())
 }
 
-/// Returns what a program printed on standard error, in one line.
+/// Returns the reason why a program failed: the error that lop reports to programs, or everything on standard
+/// error in one line.
 fn reason(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stderr);
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let text = lines.map(message).collect::<Vec<_>>().join("; ");
-    if text.is_empty() { output.status.to_string() } else { text }
-}
-
-/// Returns the message of a line of lop, which is JSON if it answers a program.
-fn message(line: &str) -> String {
     #[derive(Deserialize)]
-    struct Record {
+    struct Report {
+        error: Failure,
+    }
+    #[derive(Deserialize)]
+    struct Failure {
         message: String,
     }
-    let record = serde_json::from_str::<Record>(line);
-    record.map_or_else(|_| line.trim_start_matches("lop: ").to_owned(), |record| record.message)
+    let text = String::from_utf8_lossy(&output.stderr);
+    if let Some(report) = text.lines().rev().find_map(|line| serde_json::from_str(line).ok()) {
+        let Report { error } = report;
+        return error.message;
+    }
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("lop: "));
+    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
+    if text.is_empty() { output.status.to_string() } else { text }
 }
