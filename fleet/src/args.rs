@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use action::plan::Kind;
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use runtime::quantity::parse_size;
 
 /// Answers questions over the exports of many hosts
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Answer(AnswerArgs),
     Collect(CollectArgs),
+    Plan(PlanArgs),
 }
 
 /// Show what the hosts have in common, and what exists on one host only
@@ -225,4 +227,65 @@ pub(crate) struct CollectArgs {
     /// Folder on each host for its survey and its export
     #[arg(long, value_name = "DIR", default_value = ".local/share/lop/fleet")]
     pub(crate) remote_dir: String,
+}
+
+/// Plan what to do with the redundant files of a host
+///
+/// Writes a plan for the files of HOST that are identical to another file of HOST. On this host, 'lop dedupe --plan FILE'
+/// shows what is still possible, and carries it out with --apply, after comparing all bytes.
+///
+/// Prints the paths of files that stay and that another host has, too. Whether they are needed twice is for you to decide:
+/// lop removes no file because of a copy on another host.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet plan --by hardlink --save-plan nas.plan /srv/fleet nas
+  lop dedupe --plan nas.plan                    On the host nas: is it still possible?")]
+pub(crate) struct PlanArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// The host whose files are in the plan
+    #[arg(value_name = "HOST")]
+    pub(crate) host: String,
+
+    /// What to do with each redundant file
+    #[arg(long, value_name = "ACTION")]
+    pub(crate) by: By,
+
+    /// Write the plan to a new file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_plan: PathBuf,
+
+    /// Rule that chooses the file that stays, as for 'lop dedupe --keep'; can be repeated
+    #[arg(long, value_name = "RULE")]
+    pub(crate) keep: Vec<String>,
+
+    /// Leave out files smaller than SIZE
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1")]
+    #[arg(hide_default_value = true)]
+    pub(crate) min_size: u64,
+}
+
+/// The action on a redundant file.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum By {
+    Delete,
+    Hardlink,
+    Reflink,
+    Symlink,
+    Quarantine,
+}
+
+impl From<By> for Kind {
+    fn from(by: By) -> Kind {
+        match by {
+            By::Delete => Kind::Delete,
+            By::Hardlink => Kind::Hardlink,
+            By::Reflink => Kind::Reflink,
+            By::Symlink => Kind::Symlink,
+            By::Quarantine => Kind::Quarantine,
+        }
+    }
 }

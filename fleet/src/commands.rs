@@ -5,4 +5,5 @@ pub(crate) mod check;
 pub(crate) mod collect;
 pub(crate) mod contained;
 pub(crate) mod locate;
+pub(crate) mod plan;
 pub(crate) mod report;

@@ -16,6 +16,7 @@
 //! | `dirs`     | the directories and their paths                                             |
 //! | `write`    | exports a catalog                                                           |
 //! | `stored`   | finds the newest complete export of each host                               |
+//! | `copies`   | finds the files that are equal to another one of the same host              |
 //! | `search`   | finds the inodes of a size, and the paths of inodes                         |
 //! | `keys`     | reads what is needed to compare inodes                                      |
 //! | `read`     | makes a catalog of an export                                                |
@@ -26,6 +27,7 @@
 //! moved out of there. An export that exists is therefore complete. The next export of the
 //! host removes what a killed process left.
 
+mod copies;
 mod dirs;
 mod error;
 mod folder;
@@ -40,6 +42,7 @@ mod stored;
 mod table;
 mod write;
 
+pub use copies::StoredInode;
 pub use error::Error;
 pub use folder::check_host;
 pub use key::{Key, ShortKey};

@@ -204,6 +204,12 @@ impl Stored {
         Ok(bytes)
     }
 
+    /// Returns the device number of a file system.
+    pub(crate) fn device(&self, volume_id: i64) -> Option<u64> {
+        let volume = self.manifest.volumes.iter().find(|volume| volume.id == volume_id);
+        volume.map(|volume| volume.device)
+    }
+
     /// Returns the number of rows of a table.
     pub fn rows(&self, table: &str) -> u64 {
         self.manifest.rows(table)

@@ -12,6 +12,7 @@
 //! | `class`   | the inodes of one size, and which of them are copies                  |
 //! | `answers` | the answer for each inode of one host                                 |
 //! | `matrix`  | sums for each pair of hosts                                           |
+//! | `plans`   | plans for the redundant files of one host                             |
 //! | `report`  | sums for each host, and the contents that take the most space         |
 
 mod answers;
@@ -19,10 +20,12 @@ mod class;
 mod compare;
 mod matrix;
 mod passes;
+mod plans;
 mod report;
 
 pub use answers::Answers;
 pub use class::{Class, Elsewhere, Inode};
 pub use compare::{Options, Part, Tally, compare};
 pub use matrix::Matrix;
+pub use plans::plan_host;
 pub use report::{Copies, HostTotals, Report, TopContent};

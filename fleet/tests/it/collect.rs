@@ -18,7 +18,7 @@ struct World {
 
 /// Returns the program lop that the main workspace has built. It is beside the target folder of this
 /// workspace; `cargo xtask test` builds it first.
-fn lop() -> Option<PathBuf> {
+pub(crate) fn lop() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_BIN_EXE_lop-fleet")).ancestors().nth(3).expect("target");
     let lop = target.join("debug/lop");
     let found = lop.canonicalize();

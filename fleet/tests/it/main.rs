@@ -11,6 +11,7 @@ mod contained;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
 mod locate;
+mod plan;
 mod report;
 mod survey;
 

@@ -114,9 +114,8 @@ fn older_exports_are_removed_only_if_they_are_replaced_and_contain_nothing_else(
         listed.map(|entry| entry.expect("readable").path()).collect::<Vec<_>>()
     };
     let catalog = Rows::odd(1).write(&scratch.dir.join("catalog.db"));
-    let export = |options: &Options| {
-        export::export(&catalog, &scratch.out(), options, &Progress::default())
-    };
+    let export =
+        |options: &Options| export::export(&catalog, &scratch.out(), options, &Progress::default());
     let first = export(&plain()).expect("exported").path;
     export(&plain()).expect("exported");
     assert_eq!(exports().len(), 2);

@@ -5,9 +5,10 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
-use catalog::{Catalog, Error, FileRow, FileState, Restorer, StoredContent, Writer};
+use catalog::{Catalog, Error, FileRow, FileState, Restorer, StoredContent, StoredVolume, Writer};
 use content::{Digest, Head};
 use export::{Key, Names, Options};
+use fsops::Volume;
 use runtime::Progress;
 use testkit::TempTree;
 
@@ -68,6 +69,8 @@ impl Hosts {
 fn catalog(path: &Path, names: &[Name<'_>]) -> Catalog {
     let writer = Writer::open(path, |_| {}).expect("a new catalog");
     let filled = writer.restore(|restorer| {
+        let volume = Volume { magic: 0xEF53, fsid: 7 };
+        restorer.volume(&StoredVolume { id: 1, volume, device: 66_305 })?;
         add_contents(restorer, names)?;
         let dirs = add_dirs(restorer, names)?;
         let rows = names.iter().map(|&(path, inode, of)| {
