@@ -126,10 +126,10 @@ impl Drop for NewFolder {
 pub fn check_host(host: &str) -> Result<(), Error> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let begins_well = host.starts_with(|c: char| c.is_ascii_alphanumeric());
-    match begins_well && host.chars().all(is_plain) && host.len() <= 255 {
-        true => Ok(()),
-        false => Err(Error::Host(host.to_owned())),
+    if begins_well && host.chars().all(is_plain) && host.len() <= 255 {
+        return Ok(());
     }
+    Err(Error::Host(host.to_owned()))
 }
 
 /// Opens the folder in which exports of a host are written, and removes what killed exports have left

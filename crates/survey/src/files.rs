@@ -18,7 +18,7 @@ pub(crate) const FOLDER: &CStr = c"_survey";
 const VERSION: u32 = 1;
 
 /// Length of the digest at the end of a file.
-const DIGEST_BYTES: u64 = 32;
+const DIGEST_BYTES: u64 = blake3::OUT_LEN as u64;
 
 /// Maximum length of the first line in bytes. The names of 10,000 hosts fit.
 const LONGEST_HEADER: u64 = 4 << 20;
@@ -91,6 +91,12 @@ struct Line<H> {
     #[serde(flatten)]
     header: H,
     bytes: u64,
+}
+
+/// The version in the first line of any file.
+#[derive(Deserialize)]
+struct Version {
+    survey: u32,
 }
 
 /// A file that was opened and has the digest with which it ends.
@@ -169,7 +175,7 @@ fn hash_and_check(file: File, size: u64) -> io::Result<Option<(blake3::Hash, Fil
     let mut reader = BufReader::with_capacity(64 << 10, ReadAt { file, offset: 0 });
     let mut hasher = blake3::Hasher::new();
     io::copy(&mut (&mut reader).take(size), &mut hasher)?;
-    let mut digest = [0; DIGEST_BYTES as usize];
+    let mut digest = [0; blake3::OUT_LEN];
     reader.read_exact(&mut digest)?;
     let hash = hasher.finalize();
     Ok((hash == digest).then(|| (hash, reader.into_inner().file)))
@@ -195,10 +201,6 @@ pub(crate) fn open<H: DeserializeOwned>(
     let mut reader = BufReader::with_capacity(64 << 10, ReadAt { file, offset: 0 });
     let mut text = Vec::new();
     (&mut reader).take(LONGEST_HEADER).read_until(b'\n', &mut text).context(Op::Read, || &path)?;
-    #[derive(Deserialize)]
-    struct Version {
-        survey: u32,
-    }
     let parse_error = |e: serde_json::Error| invalid(format!("not a file of a survey: {e}"));
     let Version { survey } = serde_json::from_slice(&text).map_err(parse_error)?;
     if survey > VERSION {

@@ -198,16 +198,13 @@ impl BitReader<'_> {
     /// Makes sure that at least 104 bits are pending, as far as the block has them.
     fn fill(&mut self) {
         while self.count <= 64 {
-            match self.bytes.split_first_chunk::<8>() {
-                Some((eight, rest)) => {
-                    self.pending |= u128::from(u64::from_le_bytes(*eight)) << self.count;
-                    (self.count, self.bytes) = (self.count + 64, rest);
-                }
-                None => {
-                    let Some((&byte, rest)) = self.bytes.split_first() else { return };
-                    self.pending |= u128::from(byte) << self.count;
-                    (self.count, self.bytes) = (self.count + 8, rest);
-                }
+            if let Some((eight, rest)) = self.bytes.split_first_chunk::<8>() {
+                self.pending |= u128::from(u64::from_le_bytes(*eight)) << self.count;
+                (self.count, self.bytes) = (self.count + 64, rest);
+            } else {
+                let Some((&byte, rest)) = self.bytes.split_first() else { return };
+                self.pending |= u128::from(byte) << self.count;
+                (self.count, self.bytes) = (self.count + 8, rest);
             }
         }
     }
