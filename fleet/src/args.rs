@@ -34,6 +34,7 @@ pub(crate) enum Command {
     Answer(AnswerArgs),
     Collect(CollectArgs),
     Plan(PlanArgs),
+    Growth(GrowthArgs),
 }
 
 /// Show what the hosts have in common, and what exists on one host only
@@ -288,4 +289,23 @@ impl From<By> for Kind {
             By::Quarantine => Kind::Quarantine,
         }
     }
+}
+
+/// Show how the files of each host have grown from export to export
+///
+/// Prints a line for each export, the oldest first. Empty files are left out, and a file with several hard links counts
+/// once.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  lop-fleet growth /srv/fleet                   How have the hosts grown?
+  lop-fleet growth --host nas /srv/fleet")]
+pub(crate) struct GrowthArgs {
+    /// Folder with the exports of all hosts
+    #[arg(value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+
+    /// Show only this host; can be repeated [default: all hosts]
+    #[arg(long = "host", value_name = "NAME")]
+    pub(crate) hosts: Vec<String>,
 }

@@ -4,6 +4,7 @@ pub(crate) mod answer;
 pub(crate) mod check;
 pub(crate) mod collect;
 pub(crate) mod contained;
+pub(crate) mod growth;
 pub(crate) mod locate;
 pub(crate) mod plan;
 pub(crate) mod report;

@@ -32,6 +32,7 @@ fn main() -> ExitCode {
         Command::Answer(args) => commands::answer::run(args, output),
         Command::Collect(args) => commands::collect::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
+        Command::Growth(args) => commands::growth::run(args, output),
         Command::Report(args) => commands::report::run(args, output),
     };
     let exit = ended.unwrap_or_else(|error| {

@@ -71,6 +71,21 @@ impl InodeFile {
         self.reader.metadata().row_groups().iter().map(group).collect()
     }
 
+    /// Calls `each` with the size of every inode.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is damaged.
+    pub(crate) fn each_size(&self, mut each: impl FnMut(u64)) -> Result<(), Error> {
+        for number in 0..self.reader.metadata().num_row_groups() {
+            let group = self.reader.get_row_group(number).of(Op::Read, &self.path)?;
+            let sizes = Values::<Int64Type>::read(&*group, &INODES, "size");
+            let sizes = sizes.of(Op::Read, &self.path)?.into_iter().flatten();
+            sizes.for_each(|size| each(size.cast_unsigned()));
+        }
+        Ok(())
+    }
+
     /// Calls `each` for every inode of a row group.
     ///
     /// # Errors

@@ -43,6 +43,22 @@ impl Stored {
         Ok(())
     }
 
+    /// Returns the number of inodes that are not empty, and the sum of their sizes in bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the export cannot be read or is damaged.
+    pub fn amount(&self) -> Result<(u64, u64), Error> {
+        let (mut inodes, mut bytes) = (0, 0u64);
+        for file in self.files(INODES.name) {
+            InodeFile::open(&file.path)?.each_size(|size| {
+                inodes += u64::from(size > 0);
+                bytes = bytes.saturating_add(size);
+            })?;
+        }
+        Ok((inodes, bytes))
+    }
+
     /// Returns the numbers of the inodes that have a name below a directory, given by its absolute path.
     /// Returns `None` if the export does not have the directory, or not under its plain name.
     ///

@@ -8,6 +8,7 @@
 mod check;
 mod collect;
 mod contained;
+mod growth;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
 mod locate;

@@ -1,0 +1,99 @@
+//! `lop-fleet growth`: how the files of each host have grown from export to export.
+
+use std::error::Error;
+
+use export::{Fleet, Stored};
+use runtime::quantity::{count, size};
+use serde::Serialize;
+
+use crate::Exit;
+use crate::args::GrowthArgs;
+use crate::output::{Output, complain, shown};
+use crate::table::table;
+
+/// Runs the command.
+pub(crate) fn run(args: &GrowthArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
+    let Fleet { mut exports, mut problems } = Fleet::all(&args.dir)?;
+    exports.retain(|export| args.hosts.is_empty() || args.hosts.contains(&export.host));
+    let mut document = Document { exports: Vec::new() };
+    for export in &exports {
+        match export.amount() {
+            Ok(amount) => document.add(export, amount),
+            Err(error) => problems.push(error),
+        }
+    }
+    for problem in &problems {
+        complain(problem);
+    }
+    if document.exports.is_empty() {
+        return Err(format!("{}: no complete export of these hosts", args.dir.display()).into());
+    }
+    output.print(&document, document.text().as_bytes())?;
+    Ok(if problems.is_empty() { Exit::Done } else { Exit::Partial })
+}
+
+#[derive(Serialize)]
+struct Document {
+    exports: Vec<Export>,
+}
+
+#[derive(Serialize)]
+struct Export {
+    host: String,
+    export_id: String,
+    created_ms: i64,
+    files: u64,
+    bytes: u64,
+    /// The difference to the export of the host before this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grown: Option<Growth>,
+}
+
+#[derive(Serialize)]
+struct Growth {
+    files: i128,
+    bytes: i128,
+}
+
+impl Document {
+    fn add(&mut self, export: &Stored, (files, bytes): (u64, u64)) {
+        let before = self.exports.last().filter(|before| before.host == export.host);
+        let grown = before.map(|before| Growth {
+            files: i128::from(files) - i128::from(before.files),
+            bytes: i128::from(bytes) - i128::from(before.bytes),
+        });
+        let (host, export_id) = (export.host.clone(), export.export_id.clone());
+        let created_ms = export.created_ms;
+        self.exports.push(Export { host, export_id, created_ms, files, bytes, grown });
+    }
+
+    fn text(&self) -> String {
+        let heading = ["HOST", "EXPORT", "FILES", "SIZE", "FILES GROWN", "SIZE GROWN"];
+        let mut rows = vec![heading.map(str::to_owned).to_vec()];
+        for export in &self.exports {
+            let grown = |of: fn(&Growth) -> i128, shown: fn(u64) -> String| {
+                export.grown.as_ref().map_or_else(String::new, |grown| signed(of(grown), shown))
+            };
+            rows.push(vec![
+                shown(&export.host),
+                shown(&export.export_id),
+                count(export.files),
+                size(export.bytes),
+                grown(|grown| grown.files, count),
+                grown(|grown| grown.bytes, size),
+            ]);
+        }
+        table(&rows)
+    }
+}
+
+/// Returns a difference with its sign.
+fn signed(difference: i128, shown: fn(u64) -> String) -> String {
+    let sign = match difference {
+        0 => "",
+        1.. => "+",
+        _ => "-",
+    };
+    let amount = u64::try_from(difference.unsigned_abs()).unwrap_or(u64::MAX);
+    format!("{sign}{}", shown(amount))
+}
