@@ -90,7 +90,7 @@ impl Writer {
             .at(path)?;
         let mut update = db.prepare("UPDATE content SET digest = ?2 WHERE id = ?1").at(path)?;
         let mut next = self.catalog.next_id("content")?;
-        let mut known = self.rows_with_digests_of(loaded, files);
+        let mut known = rows_with_digests_of(loaded, files);
         let (mut stored, mut seen) = (Vec::new(), HashSet::new());
         for &file in files {
             let Some(content) = loaded.fingerprints.content(file.0) else { continue };
@@ -119,22 +119,22 @@ impl Writer {
         }
         Ok(stored)
     }
+}
 
-    /// Returns the stored contents that have the digest of one of `files`, by digest.
-    fn rows_with_digests_of(&self, loaded: &Loaded, files: &[FileId]) -> KnownContents {
-        let is_new = |content: &ContentId| content.index() >= loaded.contents.row_of.len();
-        let new =
-            files.iter().filter_map(|file| loaded.fingerprints.content(file.0).filter(is_new));
-        let wanted: HashSet<Digest> =
-            new.filter_map(|content| loaded.fingerprints.digest(content)).collect();
-        if wanted.is_empty() {
-            return KnownContents::new();
-        }
-        let rows = loaded.contents.iter();
-        let known =
-            rows.filter_map(|(id, row)| row.digest.map(|digest| (digest, (id, Some(*row)))));
-        known.filter(|(digest, _)| wanted.contains(digest)).collect()
+/// Returns the stored contents that have the digest of one of `files`, by digest.
+fn rows_with_digests_of(loaded: &Loaded, files: &[FileId]) -> KnownContents {
+    let row_of = &loaded.contents.row_of;
+    // A file that was skipped before has a content without a row.
+    let is_new = |content: &ContentId| row_of.get(content.index()).is_none_or(|&row| row == UNUSED);
+    let new = files.iter().filter_map(|file| loaded.fingerprints.content(file.0).filter(is_new));
+    let wanted: HashSet<Digest> =
+        new.filter_map(|content| loaded.fingerprints.digest(content)).collect();
+    if wanted.is_empty() {
+        return KnownContents::new();
     }
+    let rows = loaded.contents.iter();
+    let known = rows.filter_map(|(id, row)| row.digest.map(|digest| (digest, (id, Some(*row)))));
+    known.filter(|(digest, _)| wanted.contains(digest)).collect()
 }
 
 /// Contents by digest: the id, and the row if the content was stored before.
