@@ -12,6 +12,10 @@ use crate::files::Kind;
 use crate::host::{HostSurvey, Published, Shared};
 use crate::key::key_of;
 
+/// Files with more bytes of holes than this are not read to their end, because this would take a quarter of
+/// an hour or more. `lop scan --hash-all` leaves them out, too.
+const MAX_HOLE_BYTES: u64 = 1 << 40;
+
 /// The answers for a host.
 #[derive(Debug)]
 pub struct Answers {
@@ -37,18 +41,23 @@ impl HostSurvey {
 impl Answers {
     /// Returns the part of a remembered file that has to be read, because another host may have the file.
     pub fn part(&self, loaded: &Loaded, file: FileId) -> Option<Part> {
-        let size = loaded.tree.file(file).size;
+        let (facts, size) = (&loaded.fingerprints, loaded.tree.file(file).size);
+        let (head, content) = (facts.head(file.0), facts.content(file.0));
         let is_known = loaded.state(file) == FileState::Known;
+        // Files that differ only behind their heads have contents without digests.
+        let has_digest = content.is_some_and(|content| facts.digest(content).is_some());
         // A file with a content but without a head was changed so shortly before its scan that only another
         // scan can tell whether it has changed again.
-        let has_content = loaded.fingerprints.content(file.0).is_some();
-        if size < self.min_size || !is_known || has_content || loaded.tree.is_offline(file) {
+        let is_recent = content.is_some() && head.is_none();
+        let is_ready = is_known && !has_digest && !is_recent && !loaded.tree.is_offline(file);
+        if size < self.min_size || !is_ready {
             return None;
         }
-        match loaded.fingerprints.head(file.0) {
+        match head {
             // If the head is the whole file, its digest costs no further read.
             None if self.has_size(size) && size == head_length(size) => Some(Part::Whole),
             None => self.has_size(size).then_some(Part::Head),
+            Some(_) if size.saturating_sub(loaded.tree.allocated(file)) > MAX_HOLE_BYTES => None,
             Some(head) => {
                 let key = key_of(size, head, self.key.as_ref());
                 self.heads.as_ref().is_some_and(|heads| heads.contains(key)).then_some(Part::Whole)

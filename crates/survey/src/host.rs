@@ -81,11 +81,12 @@ impl HostSurvey {
         Ok(HostSurvey { dir, path, host: host.into(), key_id: key.map(|key| key.id().into()) })
     }
 
-    /// Returns the numbers that another host has listed, or `None` if there is no answer yet.
+    /// Returns the numbers that another host has listed, or `None` if there is no answer yet. If a list is
+    /// damaged, there are none, and [`HostSurvey::publish`] replaces all lists.
     ///
     /// # Errors
     ///
-    /// Fails if a list or the answer cannot be read or is damaged.
+    /// Fails if a list or the answer cannot be read, or if the answer is damaged.
     pub fn shared(&self, kind: Kind) -> Result<Option<Shared>, Error> {
         let answer = files::open::<AnswerHeader>(&self.dir, &self.path, &kind.answer())?;
         let Some(mut answer) = answer else { return Ok(None) };
@@ -97,8 +98,12 @@ impl HostSurvey {
         let mut shared = Shared { hosts: hosts.cloned().collect(), ..Shared::default() };
         let mut bits = Vec::new();
         answer.body.read_to_end(&mut bits).context(Op::Read, || &self.path)?;
+        let lists = match self.lists(kind) {
+            Err(Error::Invalid { .. }) => Vec::new(),
+            lists => lists?,
+        };
         let mut lists: HashMap<String, Opened<ListHeader>> =
-            self.lists(kind)?.into_iter().map(|list| (list.blake3.clone(), list)).collect();
+            lists.into_iter().map(|list| (list.blake3.clone(), list)).collect();
         let mut at = 0u64;
         for AnsweredList { blake3, numbers: count } in &answer.header.lists {
             let (first, after) = (at, at.saturating_add(*count));

@@ -44,9 +44,20 @@ pub struct HostCounts {
 ///
 /// # Errors
 ///
-/// Fails if `out` cannot be listed, if two hosts use different keys, if an answer cannot be written, or if the user
-/// asked to stop. A host whose lists cannot be used is a problem, not an error.
+/// Fails if `out` cannot be listed, if another process answers the same hosts, if two hosts use different keys, if an
+/// answer cannot be written, or if the user asked to stop. A host whose lists cannot be used is a problem, not an error.
 pub fn answer(out: &Path, progress: &Progress) -> Result<Answered, Error> {
+    let dir = Dir::open(out).context(Op::Open, || out)?;
+    if !dir.lock().context(Op::Lock, || out)? {
+        return Err(Error::Busy(out.into()));
+    }
+    let answered = answer_alone(out, progress);
+    dir.unlock();
+    answered
+}
+
+/// Does this while no other process writes answers: two processes would write to the same temporary files.
+fn answer_alone(out: &Path, progress: &Progress) -> Result<Answered, Error> {
     let mut answered = Answered::default();
     let mut folders = Vec::new();
     for path in host_folders(out)? {

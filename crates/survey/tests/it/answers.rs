@@ -138,3 +138,37 @@ fn two_processes_cannot_use_a_survey_at_the_same_time() {
     let error = HostSurvey::open(out.path(), "../nas", None).expect_err("no name of a host");
     assert!(matches!(error, export::Error::Host(_)), "{error}");
 }
+
+/// Each of them would otherwise remove or publish the unfinished answers of the others.
+#[test]
+fn answers_at_the_same_time_are_whole_or_refused() {
+    let out = tempfile::tempdir().expect("a directory");
+    let (mut done, mut refused) = (0, 0);
+    for round in 1..=60 {
+        for host in ["laptop", "nas"] {
+            let numbers = (0..20_000).map(|number| number * round).collect();
+            publish(out.path(), host, Kind::Sizes, &numbers);
+        }
+        std::thread::scope(|scope| {
+            let answer = || survey::answer(out.path(), &runtime::Progress::default());
+            let all: Vec<_> = (0..4).map(|_| scope.spawn(answer)).collect();
+            for one in all {
+                match one.join().expect("no panic") {
+                    Ok(answered) => {
+                        assert!(answered.problems.is_empty(), "{:?}", answered.problems);
+                        done += 1;
+                    }
+                    Err(error) => {
+                        assert!(matches!(error, export::Error::Busy(_)), "{error}");
+                        refused += 1;
+                    }
+                }
+            }
+        });
+        for host in ["laptop", "nas"] {
+            let shared = shared(out.path(), host, Kind::Sizes).expect("an answer");
+            assert_eq!((shared.len(), shared.unanswered), (20_000, 0), "round {round}");
+        }
+    }
+    assert!(done >= 60, "{done} done, {refused} refused");
+}

@@ -45,7 +45,10 @@ fn expected(world: &World, host: &str) -> BTreeSet<u64> {
 /// Checks the answer for each host of the world.
 fn check(out: &Path, world: &World, kind: Kind) {
     for (host, numbers) in world {
-        let shared = shared(out, host, kind).expect("there is an answer");
+        // A host without heads has no list of them, so there is nothing to answer.
+        let shared = shared(out, host, kind);
+        assert!(shared.is_some() || numbers.is_empty(), "no answer for {host}");
+        let shared = shared.unwrap_or_default();
         let found: BTreeSet<u64> =
             numbers.iter().copied().filter(|&number| shared.contains(number)).collect();
         assert_eq!(found, expected(world, host), "{host}");
