@@ -1891,7 +1891,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__scan)
-            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --system-dirs --empty --hardlinks --files-from --null --reread --hash-all --save-every --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --system-dirs --empty --hardlinks --files-from --null --shard --reread --hash-all --save-every --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1930,6 +1930,10 @@ _lop() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o filenames
                     fi
+                    return 0
+                    ;;
+                --shard)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --save-every)

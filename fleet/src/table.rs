@@ -18,6 +18,7 @@ pub(crate) fn table(rows: &[Vec<String>]) -> String {
                 _ => write!(text, "  {cell:>width$}"),
             };
         }
+        text.truncate(text.trim_end_matches(' ').len());
         text.push('\n');
     }
     text

@@ -38,7 +38,7 @@ pub(crate) use keep::{ForgetArgs, ValidateArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
-pub(crate) use scan::ScanArgs;
+pub(crate) use scan::{ScanArgs, ShardArg};
 pub(crate) use serve::ServeArgs;
 pub(crate) use share::ShareArgs;
 pub(crate) use space::{SpaceArgs, SpaceOrder};

@@ -44,6 +44,7 @@ pub use engine::walker::walk;
 pub use filter::globs::Globs;
 pub use filter::own::OwnFiles;
 pub use filter::pattern::{AmbiguousPattern, FilterError, PatternUse};
+pub use filter::shard::Shard;
 pub use filter::system::{in_system_dir, is_system_name, managed_by_programs};
 pub use filter::top::TopDir;
 pub use filter::{Filter, QUARANTINE_PREFIX};

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
+use walk::Shard;
 
 use super::{Format, Io};
 use crate::quantity::{at_least_one, parse_size};
@@ -100,6 +101,14 @@ pub(crate) struct ScanArgs {
     #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
 
+    /// Scan only part K of N parts of each PATH
+    ///
+    /// Several hosts can scan one large file system at the same time: each scans another part, into a catalog of its
+    /// own. The directories three levels below a PATH are divided as a whole. K begins with 1.
+    #[arg(long, value_name = "K/N", value_parser = parse_shard, help_heading = "Selection")]
+    #[arg(conflicts_with = "files_from")]
+    pub(crate) shard: Option<ShardArg>,
+
     /// Read all files again, even if the catalog has them and they have not changed
     ///
     /// lop reports files whose content has changed although their size and times have not.
@@ -152,3 +161,17 @@ Examples:
   lop scan --exclude .git/ --exclude '*.o' ~/src
   lop scan --no-catalog --format fdupes .
   find . -name '*.jpg' -print0 | lop scan --files-from - -0";
+
+/// A shard, and how it was typed.
+#[derive(Clone, Debug)]
+pub(crate) struct ShardArg(pub(crate) Shard, pub(crate) String);
+
+fn parse_shard(text: &str) -> Result<ShardArg, String> {
+    let parts = text
+        .split_once('/')
+        .and_then(|(number, of)| Some((number.parse::<u32>().ok()?, of.parse::<u32>().ok()?)));
+    let (number, of) = parts.ok_or("not of the form K/N, such as 1/16")?;
+    let shard =
+        Shard::new(number, of).ok_or_else(|| format!("there is no part {number} of {of}"))?;
+    Ok(ShardArg(shard, text.to_owned()))
+}

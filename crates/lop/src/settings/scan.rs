@@ -6,7 +6,7 @@ use std::time::Duration;
 use device::Io;
 use walk::{Filter, OwnFiles};
 
-use crate::args::{self, Format, ScanArgs};
+use crate::args::{self, Format, ScanArgs, ShardArg};
 use crate::error::CommandError;
 use crate::settings::Settings;
 use crate::settings::patterns::Patterns;
@@ -67,6 +67,7 @@ fn selection(args: &ScanArgs) -> String {
     words.extend(sizes.iter().filter_map(|(name, size)| size.map(|size| format!("{name} {size}"))));
     words.extend(args.include.iter().map(|glob| format!("--include {glob}")));
     words.extend(args.exclude.iter().map(|glob| format!("--exclude {glob}")));
+    words.extend(args.shard.as_ref().map(|ShardArg(_, typed)| format!("--shard {typed}")));
     let flags = [
         ("--ignore-case", args.ignore_case),
         ("--one-file-system", args.one_file_system),
@@ -99,6 +100,7 @@ fn filter(args: &ScanArgs, patterns: &Patterns) -> Result<Filter, CommandError> 
     filter.empty = args.empty;
     filter.system_dirs = args.system_dirs;
     filter.pseudo = false;
+    filter.shard = args.shard.as_ref().map(|ShardArg(shard, _)| *shard);
     if filter.min_size > filter.max_size {
         return Err(CommandError::usage("--min-size is above --max-size"));
     }

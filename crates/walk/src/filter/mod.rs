@@ -4,6 +4,7 @@
 pub(crate) mod globs;
 pub(crate) mod own;
 pub(crate) mod pattern;
+pub(crate) mod shard;
 pub(crate) mod system;
 pub(crate) mod top;
 
@@ -13,6 +14,7 @@ use fsops::Volume;
 
 use crate::filter::globs::Globs;
 use crate::filter::pattern::{FilterError, PatternUse};
+use crate::filter::shard::Shard;
 use crate::filter::top::TopDir;
 use crate::tree::records::Skipped;
 
@@ -39,6 +41,8 @@ pub struct Filter {
     pub system_dirs: bool,
     /// True to walk file systems whose files the kernel generates, such as `/proc`.
     pub pseudo: bool,
+    /// The part of each root to include; `None` for all of it.
+    pub shard: Option<Shard>,
     include: Globs,
     exclude: Globs,
 }
@@ -52,6 +56,7 @@ impl Default for Filter {
             empty: false,
             system_dirs: true,
             pseudo: true,
+            shard: None,
             include: Globs::default(),
             exclude: Globs::default(),
         }
@@ -95,7 +100,7 @@ impl Filter {
 
     /// Returns whether the filter needs the path of an entry below the root.
     pub(crate) fn wants_paths(&self) -> bool {
-        self.include.want_paths() || self.exclude.want_paths()
+        self.shard.is_some() || self.include.want_paths() || self.exclude.want_paths()
     }
 
     /// Returns whether any pattern was given.
@@ -118,6 +123,9 @@ impl Filter {
         }
         if !self.hidden && name.first() == Some(&b'.') {
             skipped.hidden += 1;
+            return false;
+        }
+        if self.shard.is_some_and(|shard| !shard.has(path.unwrap_or(name), is_dir)) {
             return false;
         }
         if !self.has_patterns() {

@@ -17,4 +17,5 @@ mod random;
 mod remembered;
 mod roots;
 mod shapes;
+mod shards;
 mod stopping;
