@@ -77,6 +77,7 @@ mod skipped_stays;
 mod space;
 mod status;
 mod streams;
+mod surveying;
 mod sweep;
 mod sweep_disks;
 mod sweep_plans;
