@@ -1,10 +1,12 @@
 //! Finds the exports that a command compares.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::path::Path;
 
 use export::{Fleet, Stored};
+use fleet::{Part, Selection};
+use runtime::Progress;
 
 use crate::output::complain;
 
@@ -39,6 +41,45 @@ pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool)
         .into());
     }
     Ok((newest, !problems.is_empty()))
+}
+
+/// Parts of exports without the files that an earlier part contains, too: a file of a file system that several
+/// hosts have scanned is the same file in all of their exports.
+pub(crate) struct Distinct<'a> {
+    parts: Vec<Part<'a>>,
+    seen_before: Vec<HashSet<i64>>,
+}
+
+impl<'a> Distinct<'a> {
+    /// Finds the files that are in several parts. Uses about `memory` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an export cannot be read or is damaged.
+    pub(crate) fn new(parts: Vec<Part<'a>>, memory: u64) -> Result<Self, export::Error> {
+        let seen_before = fleet::seen_before(&parts, memory, &Progress::default())?;
+        Ok(Distinct { parts, seen_before })
+    }
+
+    /// Returns the parts.
+    pub(crate) fn parts(&self) -> Vec<Part<'_>> {
+        let parts = self.parts.iter().zip(&self.seen_before);
+        let part = |(part, seen): (&Part<'a>, _)| match part.inodes {
+            Selection::All => Part { inodes: Selection::Except(seen), ..*part },
+            Selection::Only(_) | Selection::Except(_) => *part,
+        };
+        parts.map(part).collect()
+    }
+
+    /// Returns the number of files that an earlier part contains, too.
+    pub(crate) fn seen_before(&self) -> u64 {
+        self.seen_before.iter().map(|seen| seen.len() as u64).sum()
+    }
+
+    /// Returns the inodes of part number `part` that an earlier one contains, too.
+    pub(crate) fn seen_in(&self, part: usize) -> &HashSet<i64> {
+        &self.seen_before[part]
+    }
 }
 
 /// Checks that each host has one export. A second one, in a copy of the folder of the host, would make

@@ -86,6 +86,24 @@ impl InodeFile {
         Ok(())
     }
 
+    /// Calls `each` with the numbers of every inode, of its file system, and in its file system.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file is damaged.
+    pub(crate) fn each_identity(&self, mut each: impl FnMut(i64, i64, u64)) -> Result<(), Error> {
+        for number in 0..self.reader.metadata().num_row_groups() {
+            let group = self.reader.get_row_group(number).of(Op::Read, &self.path)?;
+            let read = |column| Values::<Int64Type>::read(&*group, &INODES, column);
+            let [ids, volumes, inodes] = ["inode_id", "volume_id", "inode"].map(read);
+            let columns = ids.of(Op::Read, &self.path)?.into_iter().flatten();
+            let columns = columns.zip(volumes.of(Op::Read, &self.path)?.into_iter().flatten());
+            let columns = columns.zip(inodes.of(Op::Read, &self.path)?.into_iter().flatten());
+            columns.for_each(|((id, volume), inode)| each(id, volume, inode.cast_unsigned()));
+        }
+        Ok(())
+    }
+
     /// Calls `each` for every inode of a row group.
     ///
     /// # Errors

@@ -43,6 +43,19 @@ impl Stored {
         Ok(())
     }
 
+    /// Calls `each` for every inode: its number in the export, the number of its file system in the
+    /// export ([`Stored::volumes`]), and its number in the file system.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the export cannot be read or is damaged.
+    pub fn each_identity(&self, mut each: impl FnMut(i64, i64, u64)) -> Result<(), Error> {
+        for file in self.files(INODES.name) {
+            InodeFile::open(&file.path)?.each_identity(&mut each)?;
+        }
+        Ok(())
+    }
+
     /// Returns the number of inodes that are not empty, and the sum of their sizes in bytes.
     ///
     /// # Errors

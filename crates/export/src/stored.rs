@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use fsops::Op;
+use fsops::{Op, Volume};
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::SerializedFileReader;
 use runtime::Progress;
@@ -202,6 +202,12 @@ impl Stored {
             }
         }
         Ok(bytes)
+    }
+
+    /// Returns the file systems, each with its number in the export.
+    pub fn volumes(&self) -> impl Iterator<Item = (i64, Volume)> {
+        let volumes = self.manifest.volumes.iter();
+        volumes.map(|row| (row.id, Volume { magic: row.magic, fsid: row.fsid }))
     }
 
     /// Returns the device number of a file system.

@@ -40,21 +40,43 @@ pub trait Tally: Send {
 pub struct Part<'a> {
     /// The export.
     pub export: &'a Stored,
-    /// The numbers of the inodes that are compared; `None` for all.
-    pub inodes: Option<&'a HashSet<i64>>,
+    /// The inodes that are compared.
+    pub inodes: Selection<'a>,
+}
+
+/// Some of the inodes of an export, by their numbers.
+#[derive(Clone, Copy, Debug)]
+pub enum Selection<'a> {
+    /// All inodes.
+    All,
+    /// These inodes.
+    Only(&'a HashSet<i64>),
+    /// All inodes but these.
+    Except(&'a HashSet<i64>),
+}
+
+impl Selection<'_> {
+    /// Returns whether an inode is selected.
+    pub fn has(self, inode: i64) -> bool {
+        match self {
+            Selection::All => true,
+            Selection::Only(inodes) => inodes.contains(&inode),
+            Selection::Except(inodes) => !inodes.contains(&inode),
+        }
+    }
 }
 
 impl<'a> Part<'a> {
     /// Returns all inodes of an export.
     pub fn whole(export: &'a Stored) -> Part<'a> {
-        Part { export, inodes: None }
+        Part { export, inodes: Selection::All }
     }
 }
 
 /// A file of the table `inodes`, and the number of its part.
 struct Source<'a> {
     host: u32,
-    inodes: Option<&'a HashSet<i64>>,
+    inodes: Selection<'a>,
     file: InodeFile,
     groups: Vec<InodeGroup>,
 }
@@ -128,7 +150,7 @@ fn read_source(
         let mut run: Vec<Inode> = Vec::new();
         let mut bucket = *pass.start();
         source.file.each_key(number, |key| {
-            let is_left_out = source.inodes.is_some_and(|inodes| !inodes.contains(&key.inode_id));
+            let is_left_out = !source.inodes.has(key.inode_id);
             if key.size < min_size || !pass.contains(&key.bucket) || is_left_out {
                 return;
             }

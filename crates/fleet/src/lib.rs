@@ -11,6 +11,7 @@
 //! | `compare` | reads the inodes of all hosts, one pass after the other               |
 //! | `class`   | the inodes of one size, and which of them are copies                  |
 //! | `answers` | the answer for each inode of one host                                 |
+//! | `same_file` | files that several exports contain, because they share a file system   |
 //! | `matrix`  | sums for each pair of hosts                                           |
 //! | `plans`   | plans for the redundant files of one host                             |
 //! | `report`  | sums for each host, and the contents that take the most space         |
@@ -22,10 +23,12 @@ mod matrix;
 mod passes;
 mod plans;
 mod report;
+mod same_file;
 
 pub use answers::Answers;
 pub use class::{Class, Elsewhere, Inode};
-pub use compare::{Options, Part, Tally, compare};
+pub use compare::{Options, Part, Selection, Tally, compare};
 pub use matrix::Matrix;
 pub use plans::plan_host;
 pub use report::{Copies, HostTotals, Report, TopContent};
+pub use same_file::seen_before;

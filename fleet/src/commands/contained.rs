@@ -7,14 +7,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use export::{Names, Stored};
-use fleet::{Answers, Elsewhere, Options, Part, compare};
+use fleet::{Answers, Elsewhere, Options, Part, Selection, compare};
 use runtime::Progress;
 use runtime::quantity::{count, counted};
 use serde::Serialize;
 
 use crate::Exit;
 use crate::args::{ContainsArgs, UniquesArgs};
-use crate::exports::newest;
+use crate::exports::{Distinct, newest};
 use crate::output::{JsonPath, Output, shown};
 
 /// Memory for the inodes of a pass, in bytes.
@@ -25,8 +25,10 @@ pub(crate) fn uniques(args: &UniquesArgs, output: Output) -> Result<Exit, Box<dy
     let (exports, has_problems) = newest(&args.dir, &[])?;
     let wanted = Place::find(&HostPath::parse(&args.wanted)?, &exports)?;
     let others = exports.iter().filter(|export| export.host != wanted.export.host);
-    let others: Vec<Part> = others.map(Part::whole).collect();
-    let answer = Answer::find(&wanted, others)?;
+    // The wanted directory comes first, so that no other host has its own files.
+    let all = std::iter::once(wanted.part()).chain(others.map(Part::whole)).collect();
+    let distinct = Distinct::new(all, MEMORY)?;
+    let answer = Answer::find(&wanted, distinct.parts().split_off(1))?;
     answer.print("on another host", "on no other host", has_problems, output)
 }
 
@@ -37,7 +39,14 @@ pub(crate) fn contains(args: &ContainsArgs, output: Output) -> Result<Exit, Box<
     let (exports, has_problems) =
         newest(&args.dir, &[wanted.host.clone(), container.host.clone()])?;
     let (wanted, container) = (Place::find(&wanted, &exports)?, Place::find(&container, &exports)?);
-    let answer = Answer::find(&wanted, vec![container.part()])?;
+    // On one host, a hard link counts as contained. The same file on a share that two hosts have scanned does not.
+    let is_one_host = wanted.export.host == container.export.host;
+    let distinct = Distinct::new(vec![wanted.part(), container.part()], MEMORY)?;
+    let seen = distinct.seen_in(1);
+    let inodes = container.inodes.iter().filter(|inode| is_one_host || !seen.contains(inode));
+    let inodes = inodes.copied().collect();
+    let container = Part { export: container.export, inodes: Selection::Only(&inodes) };
+    let answer = Answer::find(&wanted, vec![container])?;
     let there = shown(&args.container.to_string_lossy());
     answer.print(&format!("in {there}"), &format!("not in {there}"), has_problems, output)
 }
@@ -87,7 +96,7 @@ impl<'a> Place<'a> {
     }
 
     fn part(&self) -> Part<'_> {
-        Part { export: self.export, inodes: Some(&self.inodes) }
+        Part { export: self.export, inodes: Selection::Only(&self.inodes) }
     }
 
     /// Returns the paths of inodes that are below the directory.

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::Exit;
 use crate::args::PlanArgs;
-use crate::exports::newest;
+use crate::exports::{Distinct, newest};
 use crate::output::{JsonPath, Output, shown};
 
 /// Memory for the inodes of a pass, in bytes.
@@ -83,9 +83,12 @@ fn elsewhere(
     let export = &exports[number];
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let options = Options { memory: MEMORY, threads, min_size: min_size.max(1) };
-    let parts: Vec<Part> = exports.iter().map(Part::whole).collect();
-    let host = u32::try_from(number)?;
-    let answers = compare(&parts, &options, || Answers::new(host), &Progress::default())?;
+    // The host comes first, so that no other host has its own files.
+    let others = exports.iter().filter(|other| other.host != export.host);
+    let distinct =
+        Distinct::new(std::iter::once(export).chain(others).map(Part::whole).collect(), MEMORY)?;
+    let answers = || Answers::new(0);
+    let answers = compare(&distinct.parts(), &options, answers, &Progress::default())?;
     let mut inodes = BTreeSet::new();
     export.each_inode(None, |inode| {
         if answers.of(inode) == Some(Elsewhere::Copied) {

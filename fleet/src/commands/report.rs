@@ -9,11 +9,12 @@ use content::Digest;
 use export::Stored;
 use fleet::{Copies, HostTotals, Options, Part, Report, TopContent, compare};
 use runtime::Progress;
+use runtime::quantity::counted;
 use serde::Serialize;
 
 use crate::Exit;
 use crate::args::ReportArgs;
-use crate::exports::newest;
+use crate::exports::{Distinct, newest};
 use crate::output::Output;
 
 /// Runs the command.
@@ -25,10 +26,16 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
         min_size: args.min_size,
     };
     let empty = || Report::new(exports.len(), args.limit);
-    let parts: Vec<Part> = exports.iter().map(Part::whole).collect();
-    let report = compare(&parts, &options, empty, &Progress::default())?;
+    let distinct = Distinct::new(exports.iter().map(Part::whole).collect(), args.memory)?;
+    let report = compare(&distinct.parts(), &options, empty, &Progress::default())?;
     let document = Document::new(&exports, &report, args.limit);
     output.print(&document, text::of(&document).as_bytes())?;
+    if distinct.seen_before() > 0 {
+        output.note(&format!(
+            "{} counted once, for the first of the hosts that have scanned its file system",
+            counted(distinct.seen_before(), "file is", "files are")
+        ));
+    }
     if document.hosts.iter().any(|host| host.unknown.files > 0) {
         output.hint_hash_all();
     }

@@ -129,3 +129,27 @@ fn odd_names_keep_their_bytes() {
     output.code(6);
     assert_eq!(output.stdout, b"\\/d\xff/new\\nline\n/d\xff/\xfe\n");
 }
+
+#[test]
+fn a_file_on_a_shared_file_system_is_no_copy_of_itself() {
+    let names = |top: &str| {
+        [("photo", 11, (1000, 1, 1)), ("other", 12, (2000, 1, 2))]
+            .map(|(name, inode, of)| (format!("{top}/{name}").into_bytes(), inode, of))
+    };
+    let mut hosts = crate::hosts::Hosts::new();
+    hosts.shared_fsid = Some(7);
+    for (host, top) in [("laptop", "/mnt"), ("nas", "/srv")] {
+        let names = names(top);
+        let names: Vec<_> = names.iter().map(|(path, inode, of)| (&**path, *inode, *of)).collect();
+        hosts.export_names(host, &names, export::Names::Plain, None);
+    }
+    let sandbox = testkit::Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
+    let run = |args: &[&str]| {
+        sandbox.command().arg(args[0]).arg(hosts.dir.join("")).args(&args[1..]).run()
+    };
+    assert_eq!(run(&["uniques", "nas:/srv"]).code(6).stdout_str().lines().count(), 2);
+    assert_eq!(
+        run(&["contains", "nas:/srv", "laptop:/mnt"]).code(6).stdout_str().lines().count(),
+        2
+    );
+}

@@ -161,3 +161,19 @@ fn a_closed_pipe_ends_the_program_without_a_message() {
         assert!(!output.stderr_str().contains("lop-fleet:"), "{output:?}");
     }
 }
+
+#[test]
+fn a_file_of_a_shared_file_system_counts_once() {
+    let mut hosts = crate::hosts::Hosts::new();
+    hosts.shared_fsid = Some(7);
+    hosts.export("laptop", &[(1000, 1, 1), (77, 1, 2)]);
+    hosts.export("nas", &[(1000, 1, 1), (78, 1, 3)]);
+    let output = run(&["report", "--json"], hosts.dir.as_ref());
+    let document = json(&output);
+    assert_eq!(
+        (&document["groups"], &document["hosts"][1]["all"]["files"]),
+        (&0.into(), &0.into())
+    );
+    let text = run(&["report"], hosts.dir.as_ref());
+    assert!(text.stderr_str().contains("2 files are counted once"), "{text:?}");
+}

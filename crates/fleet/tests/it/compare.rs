@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use export::{Fleet, InodeKey};
-use fleet::{Answers, Copies, Elsewhere, HostTotals, Options, Part, Report, compare};
+use fleet::{Answers, Copies, Elsewhere, HostTotals, Options, Part, Report, Selection, compare};
 use runtime::Progress;
 use testkit::{Dice, TreeBuilder};
 
@@ -163,8 +163,8 @@ fn answers_for_a_part_of_a_host_agree_with_the_report() {
         let (some, rest): (HashSet<i64>, HashSet<i64>) =
             inode_ids.map(|id| i64::try_from(id).expect("small")).partition(|id| id % 2 == 0);
         let mut parts: Vec<Part> = fleet.exports.iter().map(Part::whole).collect();
-        parts[host].inodes = Some(&rest);
-        parts.push(Part { export: &fleet.exports[host], inodes: Some(&some) });
+        parts[host].inodes = Selection::Only(&rest);
+        parts.push(Part { export: &fleet.exports[host], inodes: Selection::Only(&some) });
         let number = u32::try_from(hosts.len()).expect("few");
         let options = Options { memory: 50_000, ..OPTIONS };
         let answers = compare(&parts, &options, || Answers::new(number), &Progress::default())

@@ -22,11 +22,13 @@ pub(crate) type Name<'a> = (&'a [u8], u64, Inode);
 pub(crate) struct Hosts {
     pub(crate) dir: TempTree,
     created_ms: i64,
+    /// The id of the file system of the next exports; `None` for one of its own for each host.
+    pub(crate) shared_fsid: Option<u64>,
 }
 
 impl Hosts {
     pub(crate) fn new() -> Hosts {
-        Hosts { dir: TempTree::new(), created_ms: 1_795_822_381_138 }
+        Hosts { dir: TempTree::new(), created_ms: 1_795_822_381_138, shared_fsid: None }
     }
 
     /// Exports a catalog with some inodes as `host`, later than all exports before.
@@ -53,7 +55,8 @@ impl Hosts {
     ) {
         self.created_ms += 1000;
         let scratch = TempTree::new();
-        let catalog = catalog(&scratch.join("catalog.db"), names);
+        let fsid = self.shared_fsid.unwrap_or_else(|| content::checksum(host.as_bytes()));
+        let catalog = catalog(&scratch.join("catalog.db"), fsid, names);
         let options = Options {
             host: host.into(),
             names: exported,
@@ -66,10 +69,10 @@ impl Hosts {
     }
 }
 
-fn catalog(path: &Path, names: &[Name<'_>]) -> Catalog {
+fn catalog(path: &Path, fsid: u64, names: &[Name<'_>]) -> Catalog {
     let writer = Writer::open(path, |_| {}).expect("a new catalog");
     let filled = writer.restore(|restorer| {
-        let volume = Volume { magic: 0xEF53, fsid: 7 };
+        let volume = Volume { magic: 0xEF53, fsid };
         restorer.volume(&StoredVolume { id: 1, volume, device: 66_305 })?;
         add_contents(restorer, names)?;
         let dirs = add_dirs(restorer, names)?;

@@ -7,3 +7,4 @@
 
 mod compare;
 mod hosts;
+mod same_file;
