@@ -23,6 +23,8 @@ use crate::output::Output;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
+    // All exports and lists are open at the same time.
+    runtime::raise_descriptor_limit();
     let output = Output::new(cli.json);
     let ended = match &cli.command {
         Command::Where(args) => commands::locate::run(args, output),

@@ -162,15 +162,15 @@ fn nothing_chosen_is_nothing_read() {
 fn batches_have_the_largest_files_first_and_all_names_of_each_inode() {
     let tree = tree();
     let walked = setup().walk(&[&tree]);
-    let asked = RefCell::new(Vec::new());
+    let requested = RefCell::new(Vec::new());
     let batches = wanted(&walked.tree, |id| {
-        asked.borrow_mut().push(walked.tree.key(id));
+        requested.borrow_mut().push(walked.tree.key(id));
         (walked.tree.file(id).size != 4096).then_some(Part::Head)
     });
     let inodes: HashSet<FileKey> = ids(&walked.tree).map(|id| walked.tree.key(id)).collect();
-    let asked = asked.into_inner();
-    assert_eq!(asked.len(), inodes.len(), "each inode is asked for once");
-    assert_eq!(asked.into_iter().collect::<HashSet<_>>(), inodes);
+    let requested = requested.into_inner();
+    assert_eq!(requested.len(), inodes.len(), "each inode is requested for once");
+    assert_eq!(requested.into_iter().collect::<HashSet<_>>(), inodes);
 
     let chosen: Vec<_> = batches.iter().flat_map(Wanted::iter).collect();
     let class_and_name = |inode: &Set<'_, Part>| {

@@ -1,4 +1,4 @@
-//! What is true of the files of several hosts, and what their exports say, both by definition.
+//! The truth about the files of several hosts, and the answers of their exports, both by definition.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
