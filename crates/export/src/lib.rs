@@ -14,7 +14,7 @@
 //! | `key`      | replaces digests, heads and names by keyed hashes                           |
 //! | `inodes`   | finds the names that belong to one inode, and sorts the inodes              |
 //! | `dirs`     | the directories and their paths                                             |
-//! | `write`    | exports a catalog                                                           |
+//! | `write`    | exports a catalog, or rows that are in none                                 |
 //! | `stored`   | finds the newest complete export of each host                               |
 //! | `copies`   | finds the files that are equal to another one of the same host              |
 //! | `search`   | finds the inodes of a size, and the paths of inodes                         |
@@ -51,4 +51,4 @@ pub use manifest::Names;
 pub use read::{Imported, import};
 pub use schema::{TABLES, Table};
 pub use stored::{Fleet, Stored, StoredFile};
-pub use write::{Exported, Options, export};
+pub use write::{Exported, Options, export, export_rows};

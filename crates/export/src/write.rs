@@ -1,24 +1,29 @@
 //! Exports a catalog.
 
+mod contents;
 mod inodes;
 mod names;
+mod rows;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 
 use catalog::Catalog;
-use content::Digest;
 use runtime::{Progress, Stage};
 
 use crate::dirs::{Paths, TOP};
 use crate::error::Error;
 use crate::folder::NewFolder;
-use crate::inodes::Contents;
+use crate::inodes::{Contents, Inodes};
 use crate::key::Key;
 use crate::manifest::{Manifest, Names, Root, Scan, TableFile, Volume};
-use crate::schema::{CONTENTS, DIRS, INODES, PROBLEMS, SCHEMA_VERSION};
+use crate::schema::{DIRS, INODES, PROBLEMS, SCHEMA_VERSION};
 use crate::table::writer::Value;
+
+use contents::ContentWriter;
+
+pub use rows::export_rows;
 
 /// The host, and the form in which its catalog is exported.
 #[derive(Clone, Debug)]
@@ -77,22 +82,39 @@ pub fn export(
     let folder = NewFolder::create(out, &options.host, options.created_ms)?;
     let output = Output { folder: &folder, options, progress };
     let mut tables = BTreeMap::new();
-    let contents = output.contents(catalog, &mut tables)?;
+    let mut writer = ContentWriter::new(&output)?;
+    catalog.each_content_row(|row| writer.push(&row))?;
+    let contents = writer.finish(&mut tables)?;
     let dirs = output.dirs(catalog, &mut tables)?;
     let inodes = output.names(catalog, &dirs, &contents, &mut tables)?;
     output.inodes(&inodes, &contents, &mut tables)?;
     output.problems(catalog, &mut tables)?;
-    let manifest = output.manifest(catalog, tables)?;
+    let manifest = output.manifest_of(catalog, tables)?;
     drop(snapshot);
     progress.check()?;
-    Ok(Exported {
-        path: folder.publish(&manifest, options.replaces)?,
-        names: progress.files_done.load(Relaxed),
-        inodes: manifest.rows(INODES.name),
-        undigested: contents.undigested,
-        without_digest: inodes.without_digest(&contents),
-        bytes: manifest.bytes(),
-    })
+    let names = progress.files_done.load(Relaxed);
+    Exported::publish(folder, options, &manifest, &contents, &inodes, names)
+}
+
+impl Exported {
+    /// Publishes the folder, and describes the export.
+    fn publish(
+        folder: NewFolder,
+        options: &Options,
+        manifest: &Manifest,
+        contents: &Contents,
+        inodes: &Inodes,
+        names: u64,
+    ) -> Result<Exported, Error> {
+        Ok(Exported {
+            path: folder.publish(manifest, options.replaces)?,
+            names,
+            inodes: manifest.rows(INODES.name),
+            undigested: contents.undigested,
+            without_digest: inodes.without_digest(contents),
+            bytes: manifest.bytes(),
+        })
+    }
 }
 
 /// The files of each table, by its name.
@@ -106,32 +128,6 @@ struct Output<'a> {
 }
 
 impl Output<'_> {
-    /// Writes the contents, and returns them with the digests as they are exported.
-    fn contents(&self, catalog: &Catalog, tables: &mut Tables) -> Result<Contents, Error> {
-        let mut out = self.folder.table(&CONTENTS, None)?;
-        let mut contents = Contents::default();
-        let mut written = Ok(());
-        catalog.each_content_row(|row| {
-            let key = self.options.key.as_ref();
-            let keyed = |Digest(digest)| key.map_or(digest, |key| key.digest(digest));
-            contents.push(row.id, row.digest.map(keyed));
-            if row.inodes > 1 && row.digest.is_none() {
-                contents.undigested += u64::from(row.inodes);
-            }
-            out.push(&[
-                Value::Int64(row.id),
-                Value::Int32(row.inodes.cast_signed()),
-                Value::Int64(row.reclaimable.cast_signed()),
-            ]);
-            if out.is_group_full() && written.is_ok() {
-                written = out.end_group(&CONTENTS);
-            }
-        })?;
-        written?;
-        tables.insert(CONTENTS.name.into(), vec![out.finish(&CONTENTS)?]);
-        Ok(contents)
-    }
-
     /// Writes the directories, and returns their ids in ascending order.
     fn dirs(&self, catalog: &Catalog, tables: &mut Tables) -> Result<Vec<i64>, Error> {
         let mut out = match self.options.names {
@@ -178,7 +174,8 @@ impl Output<'_> {
         Ok(())
     }
 
-    fn manifest(&self, catalog: &Catalog, tables: Tables) -> Result<Manifest, Error> {
+    /// Returns the manifest of an export of a catalog.
+    fn manifest_of(&self, catalog: &Catalog, tables: Tables) -> Result<Manifest, Error> {
         let is_plain = self.options.names == Names::Plain;
         let root = |(path, scan): (Vec<u8>, i64)| Root::new(is_plain.then_some(&path), scan);
         let scan = |scan: catalog::StoredScan| Scan {
@@ -198,6 +195,16 @@ impl Output<'_> {
             device: row.device,
         };
         Ok(Manifest {
+            roots: catalog.root_rows()?.into_iter().map(root).collect(),
+            scans: catalog.last_scan_rows()?.into_iter().map(scan).collect(),
+            volumes: catalog.volume_rows()?.into_iter().map(volume).collect(),
+            ..self.manifest(tables)
+        })
+    }
+
+    /// Returns a manifest without roots, scans and file systems.
+    fn manifest(&self, tables: Tables) -> Manifest {
+        Manifest {
             schema_version: SCHEMA_VERSION,
             host: self.folder.host.clone(),
             export_id: self.folder.export_id.clone(),
@@ -205,11 +212,11 @@ impl Output<'_> {
             lop: env!("CARGO_PKG_VERSION").into(),
             names: self.options.names,
             key_id: self.options.key.as_ref().map(|key| key.id().to_owned()),
-            roots: catalog.root_rows()?.into_iter().map(root).collect(),
-            scans: catalog.last_scan_rows()?.into_iter().map(scan).collect(),
-            volumes: catalog.volume_rows()?.into_iter().map(volume).collect(),
+            roots: Vec::new(),
+            scans: Vec::new(),
+            volumes: Vec::new(),
             tables,
-        })
+        }
     }
 
     /// Calls `use_name` with a name as it is exported.
