@@ -20,7 +20,7 @@ use crate::table::values::Values;
 /// unknown, for example because it is damaged, has neither head nor digest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InodeKey {
-    /// The number of the inode in its export.
+    /// The number of the inode in its export; 0 if it was not read.
     pub inode_id: i64,
     /// The bucket of its size.
     pub bucket: u8,
@@ -104,13 +104,20 @@ impl InodeFile {
         Ok(())
     }
 
-    /// Calls `each` for every inode of a row group.
+    /// Calls `each` for every inode of a row group. Reads the numbers of the inodes only if `with_ids`
+    /// is true.
     ///
     /// # Errors
     ///
     /// Fails if the file is damaged.
-    pub fn each_key(&self, group: usize, each: impl FnMut(InodeKey)) -> Result<(), Error> {
-        let read = self.reader.get_row_group(group).and_then(|group| read_keys(&*group, each));
+    pub fn each_key(
+        &self,
+        group: usize,
+        with_ids: bool,
+        each: impl FnMut(InodeKey),
+    ) -> Result<(), Error> {
+        let group = self.reader.get_row_group(group);
+        let read = group.and_then(|group| read_keys(&*group, with_ids, each));
         read.of(Op::Read, &self.path)
     }
 }
@@ -128,17 +135,20 @@ fn group(metadata: &RowGroupMetaData) -> InodeGroup {
 
 fn read_keys(
     group: &dyn RowGroupReader,
+    with_ids: bool,
     mut each: impl FnMut(InodeKey),
 ) -> Result<(), ParquetError> {
     let buckets = Values::<Int32Type>::read(group, &INODES, "bucket")?.into_iter().flatten();
     let mut sizes = Values::<Int64Type>::read(group, &INODES, "size")?.into_iter().flatten();
-    let mut inodes = Values::<Int64Type>::read(group, &INODES, "inode_id")?.into_iter().flatten();
+    let ids =
+        with_ids.then(|| Values::<Int64Type>::read(group, &INODES, "inode_id")).transpose()?;
+    let mut ids = ids.into_iter().flat_map(Values::into_iter).flatten();
     let mut heads = Values::<Int64Type>::read(group, &INODES, "head")?.into_iter();
     let mut digests = Values::<ByteArrayType>::read(group, &INODES, "digest")?.into_iter();
     for bucket in buckets {
         let digest = digests.next().flatten();
         each(InodeKey {
-            inode_id: inodes.next().unwrap_or(0),
+            inode_id: ids.next().unwrap_or(0),
             bucket: u8::try_from(bucket).unwrap_or(0),
             size: sizes.next().unwrap_or(0).cast_unsigned(),
             head: heads.next().flatten(),

@@ -32,7 +32,7 @@ impl Stored {
             let inodes = InodeFile::open(&file.path)?;
             for (number, group) in inodes.groups().iter().enumerate() {
                 if wanted.is_none_or(|bucket| group.buckets.contains(&bucket)) {
-                    inodes.each_key(number, |key| {
+                    inodes.each_key(number, true, |key| {
                         if size.is_none_or(|size| size == key.size) {
                             each(&key);
                         }

@@ -1,4 +1,7 @@
 //! Reads the inodes of all hosts, one pass after the other.
+//!
+//! Each row group is read once, in the pass with its first bucket. Its rows in later buckets wait there
+//! for their passes, whose rows include them.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
@@ -9,9 +12,10 @@ use export::{Error, InodeFile, InodeGroup, Stored};
 use runtime::{Mutex, Progress};
 
 use crate::class::{Class, Inode};
-use crate::passes::{BUCKETS, overlaps, passes};
+use crate::order::each_size;
+use crate::passes::{BUCKETS, passes};
 
-/// Memory for a row while it is read and sorted, in bytes.
+/// Memory for a row, in bytes. The list of a bucket doubles when it is full.
 const ROW_BYTES: u64 = 2 * size_of::<Inode>() as u64;
 
 /// Options of a comparison.
@@ -56,6 +60,15 @@ pub enum Selection<'a> {
 }
 
 impl Selection<'_> {
+    /// Returns whether the numbers of the inodes matter.
+    fn needs_ids(self) -> bool {
+        match self {
+            Selection::All => false,
+            Selection::Only(_) => true,
+            Selection::Except(inodes) => !inodes.is_empty(),
+        }
+    }
+
     /// Returns whether an inode is selected.
     pub fn has(self, inode: i64) -> bool {
         match self {
@@ -106,9 +119,11 @@ pub fn compare<T: Tally>(
     }
     let groups: Vec<InodeGroup> = sources.iter().flat_map(|source| source.groups.clone()).collect();
     let mut tallies: Vec<T> = (0..options.threads.max(1)).map(|_| tally()).collect();
+    let buckets: Buckets = (0..BUCKETS).map(|_| Mutex::new(Vec::new())).collect();
     for pass in passes(&groups, (options.memory / ROW_BYTES).max(1)) {
-        let mut buckets = read(&sources, &pass, options, progress)?;
-        add(&mut buckets, &mut tallies, progress)?;
+        read(&sources, &pass, options, &buckets, progress)?;
+        let of_pass = usize::from(*pass.start())..=usize::from(*pass.end());
+        add(&buckets[of_pass], &mut tallies, progress)?;
     }
     let mut tallies = tallies.into_iter();
     let mut all = tallies.next().expect("at least one thread");
@@ -119,24 +134,23 @@ pub fn compare<T: Tally>(
 /// The inodes of each bucket.
 type Buckets = Vec<Mutex<Vec<Inode>>>;
 
-/// Reads the inodes in some buckets, several files at the same time.
+/// Reads the row groups that begin in a pass, several files at the same time.
 fn read(
     sources: &[Source<'_>],
     pass: &RangeInclusive<u8>,
     options: &Options,
+    buckets: &Buckets,
     progress: &Progress,
-) -> Result<Buckets, Error> {
-    let buckets: Buckets = (0..BUCKETS).map(|_| Mutex::new(Vec::new())).collect();
+) -> Result<(), Error> {
     let next = AtomicUsize::new(0);
     let work = || -> Result<(), Error> {
         while let Some(source) = sources.get(next.fetch_add(1, Relaxed)) {
             progress.check()?;
-            read_source(source, pass, options.min_size.max(1), &buckets)?;
+            read_source(source, pass, options.min_size.max(1), buckets)?;
         }
         Ok(())
     };
-    on_threads(options.threads, |_| work())?;
-    Ok(buckets)
+    on_threads(options.threads, |_| work())
 }
 
 fn read_source(
@@ -145,13 +159,15 @@ fn read_source(
     min_size: u64,
     buckets: &Buckets,
 ) -> Result<(), Error> {
-    let wanted = source.groups.iter().enumerate().filter(|(_, group)| overlaps(group, pass));
+    let begins = |group: &InodeGroup| pass.contains(group.buckets.start());
+    let wanted = source.groups.iter().enumerate().filter(|(_, group)| begins(group));
     for (number, _) in wanted {
         let mut run: Vec<Inode> = Vec::new();
         let mut bucket = *pass.start();
-        source.file.each_key(number, |key| {
+        source.file.each_key(number, source.inodes.needs_ids(), |key| {
             let is_left_out = !source.inodes.has(key.inode_id);
-            if key.size < min_size || !pass.contains(&key.bucket) || is_left_out {
+            // Only a damaged group has rows before its first bucket.
+            if key.size < min_size || key.bucket < *pass.start() || is_left_out {
                 return;
             }
             // The rows of a bucket follow each other, so that a bucket is locked only once.
@@ -172,26 +188,21 @@ fn flush(run: &mut Vec<Inode>, bucket: &Mutex<Vec<Inode>>) {
     }
 }
 
-/// Adds the inodes of all buckets to the tallies, one tally per thread.
+/// Adds the inodes of some buckets to the tallies, one tally per thread.
 fn add<T: Tally>(
-    buckets: &mut Buckets,
+    buckets: &[Mutex<Vec<Inode>>],
     tallies: &mut [T],
     progress: &Progress,
 ) -> Result<(), Error> {
     let next = AtomicUsize::new(0);
-    let (buckets, threads) = (&*buckets, tallies.len());
+    let threads = tallies.len();
     let tallies: Vec<Mutex<&mut T>> = tallies.iter_mut().map(Mutex::new).collect();
     on_threads(threads, |thread| {
         let mut tally = tallies[thread].lock();
         while let Some(bucket) = buckets.get(next.fetch_add(1, Relaxed)) {
             progress.check()?;
-            let mut inodes = std::mem::take(&mut *bucket.lock());
-            // The inodes of each host are sorted, which a stable sort makes use of. A tree of losers, which
-            // moves each inode only once, took 1.25 times the processor time for 100 hosts.
-            inodes.sort();
-            for class in inodes.chunk_by_mut(|a, b| a.size == b.size) {
-                tally.add(&Class::new(class));
-            }
+            let inodes = std::mem::take(&mut *bucket.lock());
+            each_size(&inodes, |of_size| tally.add(&Class::new(of_size)));
         }
         Ok(())
     })

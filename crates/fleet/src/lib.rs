@@ -9,6 +9,7 @@
 //! |-----------|-----------------------------------------------------------------------|
 //! | `passes`  | divides the buckets into passes that fit into memory                  |
 //! | `compare` | reads the inodes of all hosts, one pass after the other               |
+//! | `order`   | sorts the inodes of a bucket                                          |
 //! | `class`   | the inodes of one size, and which of them are copies                  |
 //! | `answers` | the answer for each inode of one host                                 |
 //! | `same_file` | files that several exports contain, because they share a file system   |
@@ -20,6 +21,7 @@ mod answers;
 mod class;
 mod compare;
 mod matrix;
+mod order;
 mod passes;
 mod plans;
 mod report;

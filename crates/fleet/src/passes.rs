@@ -33,7 +33,7 @@ fn rows_in(groups: &[InodeGroup], first: usize, last: usize) -> u64 {
 }
 
 /// Returns whether a group may have a row in one of the buckets.
-pub(crate) fn overlaps(group: &InodeGroup, buckets: &RangeInclusive<u8>) -> bool {
+fn overlaps(group: &InodeGroup, buckets: &RangeInclusive<u8>) -> bool {
     group.buckets.start() <= buckets.end() && buckets.start() <= group.buckets.end()
 }
 
