@@ -15,7 +15,7 @@
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
 //!
 //! Races and counts run lop only as a command, as any user does. They therefore cannot favour lop or
-//! repeat its mistakes. Only [`filter_graph`] calls the code of lop itself.
+//! repeat its mistakes. Only [`filter_graph`] and the corpus of exports call the code of lop itself.
 
 #![expect(
     clippy::print_stdout,

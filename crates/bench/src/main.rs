@@ -16,6 +16,7 @@ use bench::race::{Field, KINDS, Kind, Options, Race};
 use bench::record::{Dated, Tool};
 use bench::scenario::{Device, Order};
 use bench::store::Store;
+use bench::tools::Programs;
 use bench::{
     Failure, bare_walk, filter_graph, globset_walk, hdd, head_trace, load, measure, page, race,
     record, tools,
@@ -134,6 +135,9 @@ struct RaceArgs {
     /// The lop binary to run, instead of the optimised one from this build
     #[arg(long, value_name = "FILE")]
     lop: Option<PathBuf>,
+    /// The lop-fleet binary to run, instead of the optimised one from target/fleet
+    #[arg(long, value_name = "FILE")]
+    lop_fleet: Option<PathBuf>,
     /// Print the result without recording it
     #[arg(long)]
     dry_run: bool,
@@ -201,10 +205,26 @@ fn root() -> PathBuf {
 
 /// Returns the given binary, or by default the optimised one from this build.
 fn lop(given: Option<&Path>) -> Result<PathBuf, Failure> {
-    let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
-    let built = || this.ancestors().nth(2).unwrap_or(&this).join("release/lop");
-    let lop = given.map_or_else(built, Path::to_path_buf);
+    let lop =
+        given.map_or_else(|| Ok(target()?.join("release/lop")), |lop| Ok(lop.to_path_buf()))?;
     lop.canonicalize().map_err(|e| Failure::at(&lop, e))
+}
+
+/// Returns the folder of this build.
+fn target() -> Result<PathBuf, Failure> {
+    let this = std::env::current_exe().map_err(|e| Failure::new(e.to_string()))?;
+    Ok(this.ancestors().nth(2).unwrap_or(&this).to_path_buf())
+}
+
+/// Returns the programs of a race that are not found by their names.
+fn programs(args: &RaceArgs) -> Result<Programs, Failure> {
+    let target = target()?;
+    let built = target.join("fleet/release/lop-fleet");
+    Ok(Programs {
+        lop: lop(args.lop.as_deref())?,
+        lop_fleet: args.lop_fleet.clone().unwrap_or(built),
+        python: target.join("python/bin/python"),
+    })
 }
 
 fn device(name: &str) -> Result<Device, String> {
@@ -239,8 +259,8 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
     } else {
         args.kinds.iter().map(|name| Kind::by_name(name)).collect::<Result<Vec<_>, _>>()?
     };
-    let lop = lop(args.lop.as_deref())?;
-    for line in tools::advice(&Field::find(&lop).missing) {
+    let programs = programs(args)?;
+    for line in tools::advice(&Field::find(&programs).missing) {
         println!("not here: {line}");
     }
     if kinds.is_empty() {
@@ -258,7 +278,7 @@ fn hold(args: &RaceArgs) -> Result<Vec<String>, Failure> {
         let options = Options {
             store: Store::open(&args.store)?,
             ssd: args.ssd,
-            lop: lop.clone(),
+            programs: programs.clone(),
             only: args.tools.clone(),
             rounds: args.rounds,
             limit: Duration::from_secs(args.limit),

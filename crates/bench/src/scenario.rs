@@ -42,6 +42,10 @@ pub enum Work {
     Serve,
     /// Serve files over HTTP, at a limited rate for each client.
     Throttle,
+    /// Export a catalog.
+    Export,
+    /// Find the contents that several files of many hosts have.
+    Fleet,
 }
 
 /// The order in which the files of a tree were written. It determines their order on the disk.

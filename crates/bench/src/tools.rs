@@ -18,8 +18,8 @@ use crate::record::{Role, Tool};
 use crate::scenario::Work;
 
 pub(crate) use entrants::{
-    BARE_WALK, BARE_WALK_WITH_STATX, ENTRANTS, NGINX_COPY, NGINX_LIMIT, NGINX_SENDFILE, PURGE,
-    STATIC_WEB_SERVER,
+    BARE_WALK, BARE_WALK_WITH_STATX, DUCKDB, ENTRANTS, LOP_FLEET, LOP_WITHOUT_NAMES, NGINX_COPY,
+    NGINX_LIMIT, NGINX_SENDFILE, PURGE, STATIC_WEB_SERVER,
 };
 
 /// The origin of a program.
@@ -31,6 +31,8 @@ pub(crate) enum Source {
     Debian(&'static str),
     /// A crate on crates.io.
     Crate(&'static str),
+    /// A package for Python.
+    Python(&'static str),
 }
 
 /// The format in which a finder reports its groups.
@@ -61,7 +63,8 @@ pub struct Entrant {
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
     /// (followed by a host), `RULES/NAME` (a rule file or a script), `CATALOG` (of the
-    /// tree), `CONF/NAME` (a configuration of a server), `PORT`, `lop-bench` and `lop`. A shell runs a command line that contains `&&`.
+    /// tree), `CONF/NAME` (a configuration of a server), `PORT`, and
+    /// the programs `lop-bench`, `lop`, `lop-fleet` and `python`. A shell runs a command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
@@ -80,8 +83,8 @@ pub(crate) struct Places {
     pub(crate) file: PathBuf,
     /// `EMPTY`.
     pub(crate) empty: PathBuf,
-    /// The binary of lop.
-    pub(crate) lop: PathBuf,
+    /// `lop`, `lop-fleet` and `python`.
+    pub(crate) programs: Programs,
     /// `RSH`: the command that connects to a host, or nothing.
     pub(crate) rsh: String,
     /// `RULES/...`: the directory of rule files.
@@ -92,6 +95,29 @@ pub(crate) struct Places {
     pub(crate) conf: PathBuf,
     /// `PORT`: the port of a server.
     pub(crate) port: u16,
+}
+
+/// The programs that are not found by their names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Programs {
+    /// The binary of lop.
+    pub lop: PathBuf,
+    /// The binary of lop-fleet.
+    pub lop_fleet: PathBuf,
+    /// A Python interpreter with the packages of peers.
+    pub python: PathBuf,
+}
+
+impl Programs {
+    /// Returns the path of one of these programs.
+    fn find(&self, name: &str) -> Option<&Path> {
+        match name {
+            "lop" => Some(&self.lop),
+            "lop-fleet" => Some(&self.lop_fleet),
+            "python" => Some(&self.python),
+            _ => None,
+        }
+    }
 }
 
 /// The program of this crate.
@@ -129,10 +155,12 @@ impl Places {
             "EMPTY" => &self.empty,
             "CATALOG" => &self.catalog,
             "CONF" => &self.conf,
-            "lop" => &self.lop,
             BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
-            _ => return OsString::from(word),
+            name => match self.programs.find(name) {
+                Some(program) => return program.into(),
+                None => return OsString::from(word),
+            },
         };
         let mut path = place.clone().into_os_string();
         path.push(slash);
@@ -167,19 +195,30 @@ impl Entrant {
     }
 
     /// Returns the entry of the program in a record, if it is installed.
-    pub(crate) fn tool(&self, lop: &Path) -> Option<Tool> {
+    pub(crate) fn tool(&self, programs: &Programs) -> Option<Tool> {
         let program = self.command.split(' ').next()?;
         let this = std::env::current_exe().ok()?;
         let program = match program {
-            "lop" => lop.as_os_str(),
-            BENCH => this.as_os_str(),
-            name => name.as_ref(),
+            BENCH => &this,
+            name => programs.find(name).unwrap_or(Path::new(name)),
         };
-        let output = Command::new(program).arg(self.version).output().ok()?;
+        let mut version = Command::new(program);
+        match self.source {
+            Source::Python(package) => {
+                let script = format!("import {package}; print({package}.__version__)");
+                version.args(["-c", &script]);
+            }
+            _ => drop(version.arg(self.version)),
+        }
+        let output = version.output().ok()?;
+        if matches!(self.source, Source::Python(_)) && !output.status.success() {
+            return None;
+        }
         let text = [output.stdout, output.stderr].concat();
         let text = String::from_utf8_lossy(&text);
         let mut version = text.lines().find_map(version_in).unwrap_or("unknown").to_owned();
-        if self.source == Source::Here && lop.parent() == this.parent() {
+        let target = this.ancestors().nth(2)?;
+        if self.source == Source::Here && program.starts_with(target) {
             version.push_str(&commit());
         }
         let (name, command) = (self.name.to_owned(), self.command.to_owned());
@@ -211,10 +250,12 @@ impl Entrant {
 pub fn advice(missing: &[&Entrant]) -> Vec<String> {
     let mut packages = BTreeSet::new();
     let mut crates = BTreeSet::new();
+    let mut python = BTreeSet::new();
     for entrant in missing {
         match entrant.source {
             Source::Debian(package) => drop(packages.insert(package)),
             Source::Crate(name) => drop(crates.insert(name)),
+            Source::Python(package) => drop(python.insert(package)),
             Source::Here => {}
         }
     }
@@ -222,7 +263,11 @@ pub fn advice(missing: &[&Entrant]) -> Vec<String> {
         let names: Vec<&str> = names.into_iter().collect();
         (!names.is_empty()).then(|| format!("{command} {}", names.join(" ")))
     };
-    let lines = [line("apt-get install", packages), line("cargo install --locked", crates)];
+    let lines = [
+        line("apt-get install", packages),
+        line("cargo install --locked", crates),
+        line("target/python/bin/pip install", python),
+    ];
     lines.into_iter().flatten().collect()
 }
 
@@ -235,7 +280,7 @@ fn commit() -> String {
     let Some(named) = git(&["rev-parse", "--short", "HEAD"]) else { return String::new() };
     let name = String::from_utf8_lossy(&named.stdout).trim().to_owned();
     // Only these paths affect the program under test. The results of a race are stored elsewhere.
-    let sources = [":/crates", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
+    let sources = [":/crates", ":/fleet", ":/Cargo.toml", ":/Cargo.lock", ":/.cargo"];
     let changed = git(&[&["status", "--porcelain", "--"], &sources[..]].concat());
     let clean = changed.is_some_and(|changed| changed.stdout.is_empty());
     if name.is_empty() {
@@ -305,7 +350,8 @@ fn inodes(groups: Vec<Vec<String>>) -> Result<Groups, Failure> {
 #[cfg(test)]
 mod tests {
     use super::{
-        ENTRANTS, Entrant, Places, Work, from_czkawka, from_lines, from_rdfind, version_in,
+        ENTRANTS, Entrant, Places, Programs, Work, from_czkawka, from_lines, from_rdfind,
+        version_in,
     };
     use std::path::PathBuf;
 
@@ -335,7 +381,11 @@ mod tests {
             copy: PathBuf::from("/c"),
             file: PathBuf::from("/f"),
             empty: PathBuf::from("/e"),
-            lop: PathBuf::from("/bin/lop"),
+            programs: Programs {
+                lop: PathBuf::from("/bin/lop"),
+                lop_fleet: PathBuf::from("/bin/lop-fleet"),
+                python: PathBuf::from("/python"),
+            },
             rsh: "ssh -p 7".into(),
             rules: PathBuf::from("/rules"),
             catalog: PathBuf::from("/db"),
@@ -359,6 +409,11 @@ mod tests {
         assert_eq!(line("lop", Work::Space), "/bin/lop space -q --catalog /db /t");
         let share = "/bin/lop share -q --public --listen 127.0.0.1:8080 /t";
         assert_eq!(line("lop", Work::Serve), share);
+        let export = "/bin/lop export -q --catalog /db --host made /f";
+        assert_eq!(line("lop", Work::Export), export);
+        let report = "/bin/lop-fleet --json report --memory 2G /t";
+        assert_eq!(line("lop-fleet", Work::Fleet), report);
+        assert_eq!(line("DuckDB", Work::Fleet), "/python -B /rules/groups.py /t /f");
         let lighttpd = "lighttpd -D -f /conf/lighttpd.conf";
         assert_eq!(line("lighttpd", Work::Serve), lighttpd);
         assert_eq!(line("rsync", Work::Push), "rsync -aHAXS -e ssh -p 7 /t/ localhost:/c/");

@@ -1,6 +1,6 @@
 //! Builds the crate `bench` and the program that it measures, and runs the commands of `bench`.
 //!
-//! The measured `lop` is always optimised.
+//! The measured `lop` is always optimised, and so is `lop-fleet` in races whose results count.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::generated::Generated;
-use crate::programs;
+use crate::{programs, python};
 
 /// Runs a command of `lop-bench`. Returns true if it succeeded.
 ///
@@ -21,7 +21,13 @@ pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     if command != "filter-graph" {
         build(root, &["--release", "--package", "lop"])?;
     }
-    let succeeded = lop_bench(root, is_fast)?.args(args).status()?.success();
+    let mut bench = lop_bench(root, is_fast)?;
+    bench.args(args);
+    if needs_fleet(args) {
+        python::install(&root.canonicalize()?.join("target"));
+        bench.arg("--lop-fleet").arg(programs::lop_fleet(root, is_fast)?);
+    }
+    let succeeded = bench.status()?.success();
     let records = matches!(command, "race" | "head-trace" | "filter-graph");
     if succeeded && records && is_fast {
         pages(root)?.write(&root.join("docs"))?;
@@ -37,6 +43,13 @@ fn is_small(args: &[OsString]) -> bool {
         Some("race") => args.get(1).is_some_and(|kind| kind == "smoke"),
         _ => false,
     }
+}
+
+/// Returns true for a race in which `lop-fleet` and engines of Python take part.
+fn needs_fleet(args: &[OsString]) -> bool {
+    let is_wanted = |kind: &OsString| ["fleet", "smoke", "all"].iter().any(|name| kind == name);
+    let is_given = args.iter().any(|arg| arg == "--lop-fleet");
+    args.first().is_some_and(|command| command == "race") && !is_given && args.iter().any(is_wanted)
 }
 
 /// Returns the benchmark pages and charts, computed from the records below `benchsuite/`.
@@ -76,12 +89,15 @@ fn cargo(root: &Path, command: &str) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::is_small;
+    use super::{is_small, needs_fleet};
 
     #[test]
     fn races_that_are_recorded_run_optimised() {
         let small = |args: &[&str]| is_small(&args.iter().map(Into::into).collect::<Vec<_>>());
         assert!(small(&["counts"]) && small(&["race", "smoke", "--store", "x"]));
+        let fleet = |args: &[&str]| needs_fleet(&args.iter().map(Into::into).collect::<Vec<_>>());
+        assert!(fleet(&["race", "fleet", "--ssd"]) && fleet(&["race", "find", "fleet"]));
+        assert!(!fleet(&["race", "find"]) && !fleet(&["race", "fleet", "--lop-fleet", "x"]));
         assert!(!small(&["race", "find"]) && !small(&["race"]) && !small(&["corpus", "flat", "x"]));
     }
 }

@@ -1,4 +1,4 @@
-//! Finds the programs that the tests build.
+//! Finds the programs that the tests build, and `lop-fleet`.
 //!
 //! A build of one package has other features of the dependencies than a build of all tests, and compiles
 //! most of them again. The other tasks therefore use the programs of the tests.
@@ -8,6 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
+
+/// Builds `lop-fleet`, which is in a workspace of its own, and returns its path. Without optimisation,
+/// this is the build of its tests.
+pub(crate) fn lop_fleet(root: &Path, is_optimised: bool) -> io::Result<PathBuf> {
+    let (profile, folder) = if is_optimised { ("release", "release") } else { ("dev", "debug") };
+    let target = root.canonicalize()?.join("target/fleet");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--quiet", "--profile", profile, "--manifest-path"]);
+    cargo.arg(root.join("fleet/Cargo.toml")).arg("--target-dir").arg(&target);
+    if !cargo.status()?.success() {
+        return Err(io::Error::other("cargo built no lop-fleet"));
+    }
+    Ok(target.join(folder).join("lop-fleet"))
+}
 
 /// Builds all tests and programs without optimisation, and returns the path of the program `name`.
 pub(crate) fn of_tests(root: &Path, name: &str) -> io::Result<PathBuf> {

@@ -1,5 +1,5 @@
 //! A Python environment with other engines that read the exports of lop. Tests compare their answers
-//! with those of the catalog.
+//! with those of the catalog, and races their times with those of lop-fleet.
 //!
 //! The environment is the folder `target/python`. It is created once, and again if the list of packages
 //! changes. Versions are pinned, so that a test does not change its result without a change of the
@@ -20,7 +20,7 @@ pub(crate) const VARIABLE: &str = "LOP_TEST_PYTHON";
 /// are missing. Prints the reason and returns `None` if they cannot be installed.
 pub(crate) fn install(target: &Path) -> Option<PathBuf> {
     install_packages(&PACKAGES, &target.join("python"))
-        .map_err(|reason| println!("skipped: tests that need {}: {reason}", PACKAGES.join(" ")))
+        .map_err(|reason| println!("skipped: what needs {}: {reason}", PACKAGES.join(" ")))
         .ok()
 }
 

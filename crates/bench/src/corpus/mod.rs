@@ -2,13 +2,15 @@
 //!
 //! A corpus is the same tree for everyone. The name of a corpus, its scale and its number of names
 //! determine the tree down to the last byte. Only inode numbers and positions on the disk depend on
-//! the machine. Every new tree is read back and compared with its plan.
+//! the machine. Every new tree is read back and compared with its plan, except for exports (`fleet`),
+//! which have no plan.
 
 mod adverse;
 mod articles;
 mod check;
 mod content;
 mod dice;
+mod fleet;
 mod links;
 mod make;
 mod merged;
@@ -50,10 +52,12 @@ enum Maker {
     Plan(fn(u64, f64, u64) -> Plan),
     /// The hostile tree of the tests, which has no plan.
     Hostile,
+    /// Exports of many hosts, which have no plan. Their number of names is that of inodes.
+    Fleet,
 }
 
 /// All corpora.
-pub const CORPORA: [Corpus; 20] = [
+pub const CORPORA: [Corpus; 21] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -171,6 +175,12 @@ pub const CORPORA: [Corpus; 20] = [
         maker: Maker::Plan(|names, scale, _| served::served(names, scale)),
     },
     Corpus {
+        name: "fleet",
+        about: "exports of 100 hosts with 1,000,000 inodes each, of which 60 % have shared contents",
+        names: fleet::ROWS,
+        maker: Maker::Fleet,
+    },
+    Corpus {
         name: "hostile",
         about: "odd names, kinds and rights: what broke some tool once",
         names: 70,
@@ -221,7 +231,7 @@ impl Spec {
         format!("{corpus}-{names}-{scale}{order}")
     }
 
-    /// Returns the plan of the tree, or `None` for the hostile tree, which has no plan.
+    /// Returns the plan of the tree, or `None` for a tree without a plan.
     ///
     /// # Errors
     ///
@@ -229,7 +239,7 @@ impl Spec {
     pub fn plan(&self) -> Result<Option<Plan>, Failure> {
         Ok(match by_name(&self.corpus)?.maker {
             Maker::Plan(plan) => Some(plan(self.names, self.scale, SEED)),
-            Maker::Hostile => None,
+            Maker::Hostile | Maker::Fleet => None,
         })
     }
 
@@ -245,12 +255,15 @@ impl Spec {
         if taken {
             return Err(Failure::at(root, "is not empty"));
         }
-        let Some(plan) = self.plan()? else {
-            let expected = testkit::hostile_tree(root);
-            return check::hostile(root, &expected);
-        };
-        make::make(&plan, root, self.order)?;
-        check::check(&plan, root)
+        match by_name(&self.corpus)?.maker {
+            Maker::Plan(plan) => {
+                let plan = plan(self.names, self.scale, SEED);
+                make::make(&plan, root, self.order)?;
+                check::check(&plan, root)
+            }
+            Maker::Hostile => check::hostile(root, &testkit::hostile_tree(root)),
+            Maker::Fleet => fleet::make(root, self.names, self.scale, SEED),
+        }
     }
 
     /// Compares the tree, or a copy of it, with the plan.
@@ -276,8 +289,12 @@ impl Spec {
 
     /// Returns a key that is unique to this tree and to the version that made it.
     pub(crate) fn key(&self) -> Result<String, Failure> {
-        let plan = self.plan()?.map(|plan| plan.fingerprint());
-        Ok(format!("{}-{}", self.folder_name(), plan.as_deref().unwrap_or("fixed")))
+        let made = match by_name(&self.corpus)?.maker {
+            Maker::Plan(plan) => plan(self.names, self.scale, SEED).fingerprint(),
+            Maker::Hostile => "fixed".to_owned(),
+            Maker::Fleet => fleet::VERSION.to_owned(),
+        };
+        Ok(format!("{}-{made}", self.folder_name()))
     }
 
     /// Returns the groups of identical files in the tree as sets of inode numbers.

@@ -11,7 +11,7 @@ use super::svg::{
     ASIDE, Anchor, BOLD, INK, OURS, PEER, PLAIN, SMALL, Svg, TITLE, WIDTH, fitting, pixels,
     text_width,
 };
-use super::words::{chart_title, conditions, measure};
+use super::words::{chart_title, conditions, entries, measure};
 
 /// The height of the title area.
 const TOP: i32 = 62;
@@ -43,7 +43,8 @@ impl<'a> Bar<'a> {
 pub(super) fn svg(comparison: &Comparison) -> String {
     let bars: Vec<Bar> = comparison.rows().map(Bar::of).collect();
     let scenario = comparison.scenario;
-    let title = format!("{}, {} names", chart_title(scenario), count(scenario.names));
+    let (title, names) = (chart_title(scenario), count(scenario.names));
+    let title = format!("{title}, {names} {}", entries(scenario));
     let conditions = format!("{}; {}", measure(scenario), conditions(scenario));
     chart(&title, &conditions, &bars, &comparison.out)
 }

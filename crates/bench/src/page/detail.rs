@@ -137,6 +137,7 @@ fn write_notes(page: &mut String, comparison: &Comparison) {
                     "In italics, not ranked: programs that walk the tree. lop reads the catalog of an \
                      earlier scan, so the difference shows what the catalog saves."
                 }
+                Work::Export => "In italics, not ranked: lop exporting no names.",
                 _ => {
                     "In italics, not ranked: lop writing a catalog, and lop scanning again with it."
                 }

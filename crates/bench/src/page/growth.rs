@@ -83,9 +83,13 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
         let scenario = series.first.scenario;
         let (tree, conditions) = (inline(&tree(scenario)), conditions(scenario));
         page.push_str(&format!(
-            "## Time by size: {tree}, {conditions}\n\nMicroseconds per name in the tree. The column \
-             with a colon compares the largest tree with a tree of about a tenth of its size. 1.00x \
-             is linear growth, and higher values are worse."
+            "## Time by size: {tree}, {conditions}\n\n{} The column with a colon compares the largest \
+             tree with a tree of about a tenth of its size. 1.00x is linear growth, and higher \
+             values are worse.",
+            match scenario.work {
+                Work::Fleet => "Microseconds per inode. A tree is the exports of all hosts.",
+                _ => "Microseconds per name in the tree.",
+            }
         ));
         if extrapolates(&series) {
             page.push_str(

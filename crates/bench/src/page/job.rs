@@ -26,11 +26,12 @@ pub(super) enum Job {
     Sweep,
     Review,
     Serve,
+    Fleet,
 }
 
 impl Job {
     /// All jobs, in the order of the summary page.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::FindWarm,
         Self::FindCold,
         Self::FindHdd,
@@ -41,6 +42,7 @@ impl Job {
         Self::Sweep,
         Self::Review,
         Self::Serve,
+        Self::Fleet,
     ];
 
     /// Returns the job that a scenario belongs to.
@@ -56,6 +58,7 @@ impl Job {
             (Work::Sweep | Work::Anywhere | Work::Load | Work::Apply, ..) => Self::Sweep,
             (Work::Space | Work::Review, ..) => Self::Review,
             (Work::Serve | Work::Throttle, ..) => Self::Serve,
+            (Work::Export | Work::Fleet, ..) => Self::Fleet,
         }
     }
 
@@ -72,6 +75,7 @@ impl Job {
             Self::Sweep => "Sweep junk by rules",
             Self::Review => "Review duplicates and disk space",
             Self::Serve => "Send files over HTTP",
+            Self::Fleet => "Compare many hosts",
         }
     }
 
@@ -88,6 +92,7 @@ impl Job {
             Self::Sweep => "sweep",
             Self::Review => "review",
             Self::Serve => "serve",
+            Self::Fleet => "fleet",
         }
     }
 

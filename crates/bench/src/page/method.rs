@@ -87,6 +87,16 @@ of a server is the sum over its processes. System calls come from `strace -c -f`
 timed. strace slows a server down, so a server that polls before it sleeps polls less often. perf therefore counts the
 system calls again.
 
+**Exports** are compared in two ways. `lop export` writes the catalog of a million files, with and without names, and
+syncs the files to the disk. No peer does the same. The sizes are exact counts of bytes. `lop-fleet report` and DuckDB
+find the contents that several files of many hosts have. The rows are made, but the code of `lop export` writes them:
+100 hosts have 60 % of their inodes from a pool of contents that all share, with digests, and some of these are much more
+popular than others. The sizes have a log-normal distribution. The other inodes are unlike all others and have no digest.
+DuckDB runs in Python, with the memory limit of lop-fleet, on both processors, with the order of rows not preserved, and
+gets one query that groups by bucket, size and digest ([source](../../crates/bench/scripts/groups.py)). It counts groups,
+files, redundant bytes, and groups on several hosts. lop-fleet does more: it also sums up the inodes of each host and
+each pair of hosts, and those that exist on one host only.
+
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
 with the groups that the tree was built to contain. Each copy is read back and compared with its source, including
 names, links and bytes. After hard links were made, every name and its content are checked. The list of each sweeper is

@@ -3,6 +3,7 @@
 //! Every row is computed from the record. A row whose figures are missing says so, and is never
 //! left out, because an absent row could hide a failure.
 
+mod fleet;
 mod review;
 mod serve;
 mod sweep;
@@ -25,11 +26,13 @@ enum Measure {
     /// A ratio that must be at least the limit.
     AtLeast,
     Percent,
+    Seconds,
     Milliseconds,
     /// The longest of the tasks that a browser reports. 0 means that there was none of more than
     /// 50 ms.
     LongestTask,
     Mebibytes,
+    Bytes,
     Kilobytes,
     Megabytes,
     /// A number of calls for each thing.
@@ -90,6 +93,7 @@ fn of_job(job: Job, comparisons: &[&Comparison]) -> Vec<Requirement> {
         Job::Sweep => sweep::requirements(comparisons),
         Job::Review => review::requirements(comparisons),
         Job::Serve => serve::requirements(comparisons),
+        Job::Fleet => fleet::requirements(comparisons),
         _ => Vec::new(),
     }
 }
@@ -113,6 +117,8 @@ fn shown(value: f64, measure: Measure) -> String {
         Measure::Times | Measure::AtLeast => ratio(value),
         Measure::Percent => format!("{least_zero} %"),
         Measure::LongestTask if value < f64::EPSILON => "none above 50 ms".into(),
+        Measure::Seconds => format!("{least_zero} s"),
+        Measure::Bytes => format!("{least_zero} B"),
         Measure::Milliseconds | Measure::LongestTask => format!("{least_zero} ms"),
         Measure::Mebibytes => format!("{least_zero} MiB"),
         Measure::Kilobytes => format!("{least_zero} kB"),

@@ -5,7 +5,7 @@ use crate::record::{Dated, Role};
 use super::comparison::{Comparison, Row};
 use super::figures::{number, ratio};
 use super::job::{GROWTH, Job, RANKED_CORPUS, headline};
-use super::words::{alternative, inline, link, plural, storage};
+use super::words::{alternative, entries, inline, link, plural, storage};
 use super::{ranking, requirements, serve, verdict};
 
 const OPENING: &str = "\
@@ -64,11 +64,15 @@ fn write_job(page: &mut String, job: Job, comparisons: &[&Comparison]) {
         page.push_str(&requirements::table(job, comparisons));
         return;
     }
-    page.push_str("| tree | names | storage | lop | fastest peer | lop / peer |\n");
+    let entries = entries(headline.scenario);
+    page.push_str(&format!("| tree | {entries} | storage | lop | fastest peer | lop / peer |\n"));
     page.push_str("|---|---:|---|---:|---:|---:|\n");
-    // Some sweeps are compared only with other runs of lop.
-    let is_shown =
-        |each: &&&Comparison| each.kind != GROWTH && (job != Job::Sweep || each.has_peers());
+    // Some sweeps and exports are compared only with other runs of lop.
+    let is_alone = |each: &Comparison| match job {
+        Job::Sweep | Job::Fleet => !each.has_peers(),
+        _ => false,
+    };
+    let is_shown = |each: &&&Comparison| each.kind != GROWTH && !is_alone(each);
     for comparison in comparisons.iter().filter(is_shown) {
         let ours = comparison.ours();
         let lop = ours.map_or("no figure".into(), |row| format!("{} s", number(row.figure.median)));

@@ -8,7 +8,7 @@ use crate::stats::float;
 
 use super::comparison::{Comparison, Row};
 use super::figures::{as_shown, number, ratio};
-use super::words::{inline, link, plural, storage};
+use super::words::{entries, inline, link, plural, storage};
 
 /// The result of lop in a comparison.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -170,7 +170,7 @@ fn place(comparison: &Comparison) -> String {
     let names = super::figures::count(scenario.names);
     let work = super::job::Job::of(scenario).title();
     let work = work.split([',', ' ']).next().unwrap_or(work).to_lowercase();
-    format!("{work} {}, {names} names", link(comparison))
+    format!("{work} {}, {names} {}", link(comparison), entries(scenario))
 }
 
 /// Returns the lead of a faster peer.

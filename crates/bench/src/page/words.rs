@@ -10,11 +10,10 @@ use super::job::Job;
 /// Returns the full description of a scenario: work, tree, size, order, storage and caches.
 pub(super) fn heading(scenario: &Scenario) -> String {
     let (names, bytes) = (count(scenario.names), size(float(scenario.bytes)));
-    let tree = tree(scenario);
-    let order = order(scenario.order);
-    let device = scenario.device;
-    let cache = cache(scenario.cache);
-    format!("{tree}: {names} names, {bytes}, {order}, {device}, {cache}")
+    let (tree, entries) = (tree(scenario), entries(scenario));
+    let order = order(scenario).map_or(String::new(), |order| format!("{order}, "));
+    let (device, cache) = (scenario.device, cache(scenario.cache));
+    format!("{tree}: {names} {entries}, {bytes}, {order}{device}, {cache}")
 }
 
 /// Returns the work and the tree.
@@ -35,6 +34,8 @@ pub(super) fn tree(scenario: &Scenario) -> String {
         Work::Space => format!("Showing the disk space of {corpus}"),
         Work::Review => format!("Reviewing the duplicates of {corpus} in a browser"),
         Work::Serve | Work::Throttle => format!("Serving the files of {corpus}"),
+        Work::Export => format!("Exporting the catalog of {corpus}"),
+        Work::Fleet => format!("Grouping the files of {corpus}"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {
         return done;
@@ -52,8 +53,8 @@ pub(super) fn chart_title(scenario: &Scenario) -> String {
 
 /// Returns the storage, the caches and the order on disk, for the second line of a chart.
 pub(super) fn conditions(scenario: &Scenario) -> String {
-    let order = order(scenario.order);
-    format!("{}, {}, {order}", scenario.device, cache(scenario.cache))
+    let order = order(scenario).map_or(String::new(), |order| format!(", {order}"));
+    format!("{}, {}{order}", scenario.device, cache(scenario.cache))
 }
 
 /// Returns the unit of a comparison's figure.
@@ -61,11 +62,17 @@ pub(super) fn measure(scenario: &Scenario) -> &'static str {
     if scenario.counts_disk_time() { "Seconds the simulated disk was busy" } else { "Seconds" }
 }
 
-fn order(order: Order) -> &'static str {
-    match order {
+/// Returns what [`Scenario::names`] counts.
+pub(super) fn entries(scenario: &Scenario) -> &'static str {
+    if scenario.work == Work::Fleet { "inodes" } else { "names" }
+}
+
+/// Returns the order on disk; `None` for exports, which are no trees.
+fn order(scenario: &Scenario) -> Option<&'static str> {
+    (scenario.work != Work::Fleet).then_some(match scenario.order {
         Order::Created => "written directory by directory",
         Order::Shuffled => "written in shuffled order",
-    }
+    })
 }
 
 fn cache(cache: Cache) -> &'static str {
@@ -132,6 +139,8 @@ fn short_tree(scenario: &Scenario) -> String {
         Work::Review => ", in a browser",
         Work::Serve => ", over HTTP",
         Work::Throttle => ", over HTTP at a limited rate",
+        Work::Export => ", exported",
+        Work::Fleet => ", grouped",
         Work::Push => ", push",
         Work::Pull => ", pull",
     };

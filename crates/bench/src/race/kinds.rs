@@ -46,8 +46,8 @@ const WARM: &[Cache] = &[Warm];
 const COLD: &[Cache] = &[Cold];
 const BOTH: &[Cache] = &[Warm, Cold];
 
-/// All kinds. With these sizes, all races together take about five hours on two cores.
-pub const KINDS: [Kind; 15] = [
+/// All kinds. With these sizes, all races together take about five and a half hours on two cores.
+pub const KINDS: [Kind; 16] = [
     Kind {
         name: "find",
         about: "duplicates on the machine's own disk, warm and cold",
@@ -198,6 +198,18 @@ pub const KINDS: [Kind; 15] = [
         rows: || vec![(Work::Serve, "served", None, 1.0, Created, AsIs, WARM, 5)],
     },
     Kind {
+        name: "fleet",
+        about: "a catalog exported, and the exports of 100 hosts grouped by contents",
+        rows: || {
+            vec![
+                (Work::Export, "review", None, 1.0, Created, AsIs, WARM, 5),
+                (Work::Fleet, "fleet", Some(1_000_000), 1.0, Created, AsIs, WARM, 5),
+                (Work::Fleet, "fleet", Some(10_000_000), 1.0, Created, AsIs, WARM, 5),
+                (Work::Fleet, "fleet", None, 1.0, Created, AsIs, WARM, 5),
+            ]
+        },
+    },
+    Kind {
         name: "smoke",
         about: "everything once and small, to see that it works; nothing is recorded",
         rows: || {
@@ -219,6 +231,8 @@ pub const KINDS: [Kind; 15] = [
                 (Work::Space, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
                 (Work::Review, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
                 (Work::Serve, "served", Some(2_000), 0.01, Created, AsIs, WARM, 1),
+                (Work::Export, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
+                (Work::Fleet, "fleet", Some(4_000), 1.0, Created, AsIs, WARM, 1),
             ]
         },
     },
@@ -317,6 +331,8 @@ mod tests {
                     Work::Space,
                     Work::Review,
                     Work::Serve,
+                    Work::Export,
+                    Work::Fleet,
                 ];
                 let images = reads.contains(&setup.work) || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);

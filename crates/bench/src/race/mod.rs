@@ -6,6 +6,7 @@
 
 mod change;
 mod find;
+pub(crate) mod fleet;
 mod kinds;
 mod machine;
 pub(crate) mod review;
@@ -29,7 +30,7 @@ use crate::measure::{self, Task, Usage};
 use crate::record::{Ending, Fact, Record, Role, Run, Tool};
 use crate::scenario::{Cache, Device, Scenario, Work};
 use crate::store::{Announced, Store};
-use crate::tools::{ENTRANTS, Entrant, Places};
+use crate::tools::{ENTRANTS, Entrant, Places, Programs};
 
 /// Tools whose untimed run took longer than this are timed only once.
 const SLOW_RUN_S: f64 = 45.0;
@@ -39,8 +40,8 @@ const SLOW_RUN_S: f64 = 45.0;
 pub struct Options {
     /// The folder of trees and images; needs 30 GB.
     pub store: Store,
-    /// The binary of lop.
-    pub lop: PathBuf,
+    /// lop and the programs that are not found by their names.
+    pub programs: Programs,
     /// The tools that take part besides lop. An empty list means all tools.
     pub only: Vec<String>,
     /// The number of timed runs, if it differs from that of the setup.
@@ -76,10 +77,10 @@ pub struct Field {
 
 impl Field {
     /// Looks for all programs.
-    pub fn find(lop: &Path) -> Self {
+    pub fn find(programs: &Programs) -> Self {
         let mut field = Self { present: Vec::new(), missing: Vec::new() };
         for entrant in &ENTRANTS {
-            match entrant.tool(lop) {
+            match entrant.tool(programs) {
                 Some(tool) => field.present.push((entrant, tool)),
                 None => field.missing.push(entrant),
             }
@@ -104,7 +105,7 @@ impl Race {
         }
         let mut machine = machine::facts(&options.store, options.ssd);
         let announced = options.ssd.then(|| Announced::as_ssd(&options.store)).transpose()?;
-        let Field { mut present, missing } = Field::find(&options.lop);
+        let Field { mut present, missing } = Field::find(&options.programs);
         if !missing.is_empty() {
             let mut names: Vec<_> = missing.iter().map(|entrant| entrant.name).collect();
             names.dedup();
@@ -115,7 +116,8 @@ impl Race {
             entrant.role != Role::Peer || options.only.is_empty() || options.only.iter().any(named)
         });
         if !present.iter().any(|(entrant, _)| entrant.role == Role::Ours) {
-            return Err(Failure::at(&options.lop, "does not run; cargo build --release makes it"));
+            let lop = &options.programs.lop;
+            return Err(Failure::at(lop, "does not run; cargo build --release makes it"));
         }
         let record = Record { machine, ..Record::default() };
         Ok(Self {
@@ -163,6 +165,8 @@ impl Race {
                 Work::Space => self.space(&setup),
                 Work::Review => self.review(&setup),
                 Work::Serve | Work::Throttle => self.serve(&setup),
+                Work::Export => self.export(&setup),
+                Work::Fleet => self.fleet(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -224,7 +228,7 @@ impl Race {
             copy: self.options.store.join("copy/tree"),
             file: self.options.store.join("file"),
             empty: self.options.store.join("empty"),
-            lop: self.options.lop.clone(),
+            programs: self.options.programs.clone(),
             rsh: self.server.as_ref().map(Sshd::rsh).unwrap_or_default(),
             rules: self.options.store.join("rules"),
             catalog: self.options.store.join("catalog.db"),
@@ -318,6 +322,8 @@ fn verb(work: Work) -> &'static str {
         Work::Space => "summed up",
         Work::Review => "reviewed in a browser",
         Work::Serve | Work::Throttle => "served",
+        Work::Export => "exported",
+        Work::Fleet => "grouped by contents",
     }
 }
 

@@ -97,7 +97,8 @@ impl Race {
         let browser = Browser::start(options);
         let browser = browser.ok_or_else(|| Failure::new("the browser does not start"))?;
         let watched = Watched::new(&browser);
-        let idle = Server::start(&self.options.lop, &self.options.store.join("catalog.db"))?;
+        let idle =
+            Server::start(&self.options.programs.lop, &self.options.store.join("catalog.db"))?;
         let started = Instant::now();
         let mut answers = String::new();
         for round in 0..=self.rounds(setup) {
@@ -108,8 +109,8 @@ impl Race {
             self.wait_until(started + UNTIL_IDLE)?;
             self.read_off(&id, 1, IDLE_MEMORY, Unit::Bytes, idle.resident_bytes()?);
         }
-        let size =
-            fs::metadata(&self.options.lop).map_err(|e| Failure::at(&self.options.lop, e))?;
+        let size = fs::metadata(&self.options.programs.lop)
+            .map_err(|e| Failure::at(&self.options.programs.lop, e))?;
         self.read_off(&id, 1, BINARY, Unit::Bytes, float(size.len()));
         for complaint in browser.findings().console {
             self.complaints.push(format!("{id}: the browser complains: {complaint}"));
@@ -134,7 +135,7 @@ impl Race {
         };
         note(self, LOAD, Unit::Number, load()?);
         let catalog = self.fresh_catalog()?;
-        let server = Server::start(&self.options.lop, &catalog)?;
+        let server = Server::start(&self.options.programs.lop, &catalog)?;
         note(self, FIRST_ROWS_AT_START, Unit::Ms, watched.first_rows(&server.url("/groups"))?);
         note(self, PAGE, Unit::Bytes, watched.transferred()?);
         note(self, FIRST_ROWS_AGAIN, Unit::Ms, watched.first_rows(&server.page("/groups"))?);
@@ -163,10 +164,10 @@ impl Race {
     }
 
     /// Makes the tree and a catalog of it, unless this build of lop did that before.
-    fn scanned(&self, setup: &Setup) -> Result<(PathBuf, Counts), Failure> {
+    pub(super) fn scanned(&self, setup: &Setup) -> Result<(PathBuf, Counts), Failure> {
         let store = &self.options.store;
         let (tree, counts) = setup.spec.ensure(store.path())?;
-        let lop = &self.options.lop;
+        let lop = &self.options.programs.lop;
         let built = fs::metadata(lop).map_err(|e| Failure::at(lop, e))?;
         let key = format!("{} by {}.{}", setup.spec.key()?, built.mtime(), built.mtime_nsec());
         let catalog = store.join("catalog.db");
@@ -181,7 +182,7 @@ impl Race {
 
     /// Returns a command that runs lop as a user without settings.
     fn lop_with(&self, catalog: &Path) -> Command {
-        let mut command = Command::new(&self.options.lop);
+        let mut command = Command::new(&self.options.programs.lop);
         command.env("HOME", self.options.store.join("home")).arg("--catalog").arg(catalog);
         command
     }
@@ -189,7 +190,7 @@ impl Race {
     fn files_in_catalog(&self, tree: &Path) -> Result<u64, Failure> {
         let mut space = self.lop_with(&self.options.store.join("catalog.db"));
         let output = space.args(["space", "--json", "--depth", "0"]).arg(tree).output();
-        let output = output.map_err(|e| Failure::at(&self.options.lop, e))?;
+        let output = output.map_err(|e| Failure::at(&self.options.programs.lop, e))?;
         let answer: Value = serde_json::from_slice(&output.stdout)
             .map_err(|e| Failure::new(format!("lop space: {e}")))?;
         let files = answer["dirs"][0]["files"].as_u64();
@@ -209,7 +210,7 @@ impl Race {
         Ok(copy)
     }
 
-    fn read_off(&mut self, id: &str, round: u32, what: &str, unit: Unit, value: f64) {
+    pub(super) fn read_off(&mut self, id: &str, round: u32, what: &str, unit: Unit, value: f64) {
         println!("  {round} {what}: {value:.1} {unit:?}");
         let (scenario, what) = (id.to_owned(), what.to_owned());
         let tool = String::new();

@@ -35,14 +35,14 @@ const fn lop_copies(work: Work, command: &'static str) -> Entrant {
 }
 
 use Answer::{Czkawka, Lines, None as Nothing, Rdfind};
-use Source::{Crate, Debian};
+use Source::{Crate, Debian, Python};
 use Work::{
-    Again, Anywhere, Apply, Copy, Delete, Find, Link, Load, Mirror, Pull, Push, Serve, Space,
-    Sweep, Throttle,
+    Again, Anywhere, Apply, Copy, Delete, Find, Fleet, Link, Load, Mirror, Pull, Push, Serve,
+    Space, Sweep, Throttle,
 };
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 69] = [
+pub(crate) const ENTRANTS: [Entrant; 73] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -206,6 +206,23 @@ pub(crate) const ENTRANTS: [Entrant; 69] = [
         )
     },
     nginx(NGINX_LIMIT, Throttle, "nginx -p CONF -e CONF/error.log -c CONF/nginx-limit.conf"),
+    lop_exports("lop", Role::Ours, "lop export -q --catalog CATALOG --host made FILE"),
+    lop_exports(
+        LOP_WITHOUT_NAMES,
+        Role::Aside,
+        "lop export -q --catalog CATALOG --host made --names none FILE",
+    ),
+    Entrant {
+        role: Role::Ours,
+        ..peer(
+            LOP_FLEET,
+            Fleet,
+            Source::Here,
+            "lop-fleet --json report --memory 2G DIR",
+            Answer::None,
+        )
+    },
+    peer(DUCKDB, Fleet, Python("duckdb"), "python -B RULES/groups.py DIR FILE", Answer::None),
 ];
 
 /// The name of nginx with tuned settings and `sendfile`.
@@ -219,6 +236,20 @@ pub(crate) const NGINX_LIMIT: &str = "nginx (limit_rate)";
 
 /// The name of a server whose efficiency is the subject of a requirement.
 pub(crate) const STATIC_WEB_SERVER: &str = "static-web-server";
+
+/// The name of lop that exports no names.
+pub(crate) const LOP_WITHOUT_NAMES: &str = "lop, no names";
+
+/// The name of the program that compares exports.
+pub(crate) const LOP_FLEET: &str = "lop-fleet";
+
+/// The name of the engine with which lop-fleet is compared.
+pub(crate) const DUCKDB: &str = "DuckDB";
+
+/// Returns an entry for lop that exports a catalog.
+const fn lop_exports(name: &'static str, role: Role, command: &'static str) -> Entrant {
+    Entrant { role, ..peer(name, Work::Export, Source::Here, command, Answer::None) }
+}
 
 /// Returns an entry for a web server.
 const fn server(name: &'static str, source: Source, command: &'static str) -> Entrant {

@@ -210,6 +210,35 @@ pub(super) fn review() -> Record {
     record
 }
 
+/// Returns reports on the exports of two fleets, and the export of a catalog.
+pub(super) fn fleet() -> Record {
+    let of = |id: &str, work, names| {
+        let scenario = tree(id, Device::AsIs, Cache::Warm);
+        Scenario { work, corpus: "exports".to_owned(), names, ..scenario }
+    };
+    let mut record = empty(&["lop-fleet|ours", "DuckDB|peer"].map(tool));
+    record.race(&of("small", Work::Fleet, 1_000_000), &[0.3, 0.5]);
+    record.race(&of("large", Work::Fleet, 100_000_000), &[28.0, 32.0]);
+    let mut export = empty(&["lop|ours", "lop, no names|aside"].map(tool));
+    export.race(&of("export", Work::Export, 1_000_000), &[1.5, 1.2]);
+    record.tools.extend(export.tools);
+    record.scenarios.extend(export.scenarios);
+    record.runs.extend(export.runs);
+    for (tool, count) in [("lop", 95_000_000), ("lop, no names", 25_000_000)] {
+        let (scenario, what) = ("export".to_owned(), "bytes of the tables".to_owned());
+        record.counts.push(Count { scenario, tool: tool.to_owned(), what, count });
+    }
+    record.readings.push(Reading {
+        scenario: "export".to_owned(),
+        what: "size of lop".to_owned(),
+        round: 1,
+        unit: Unit::Bytes,
+        value: 18.5e6,
+        ..Reading::default()
+    });
+    record
+}
+
 /// Fills and spoils records.
 pub(super) trait Racing {
     /// Adds a scenario with one untimed and five timed runs of each tool, given the medians of the

@@ -1,9 +1,9 @@
-//! The tables of requirements on the pages about sweeps and about reviews.
+//! The tables of requirements on the pages about sweeps, reviews and exports.
 
 use bench::record::{Count, Record, Run};
 use bench::scenario::{Scenario, Work};
 
-use super::races::{review, sweep as race};
+use super::races::{fleet, review, sweep as race};
 use super::{names, only, pages_of, rows, text_of};
 
 fn figures(record: Record) -> Vec<String> {
@@ -85,6 +85,26 @@ fn the_requirements_of_reviews_are_in_the_summary() {
     assert!(text.contains("the slowest filter over 1,000,000 names, `photos`"), "{text}");
     assert!(text.contains("lop meets 6 of 12 requirements"), "{text}");
     assert!(!text.contains("shown without lop"), "a review has no peers: {text}");
+}
+
+#[test]
+fn the_requirements_of_exports_compare_the_largest_fleet() {
+    let text = pages_of(&only("fleet", fleet()));
+    let figures = column(&text, "## Requirements", 2);
+    assert_eq!(figures, ["1.50 s", "**95.0 B**", "25.0 B", "0.88x", "40.4 MB", "0.93x", "1.07x"]);
+    assert!(text.contains("report on 100,000,000 inodes against DuckDB"), "{text}");
+    assert!(text.contains("100,000,000 inodes, 4.90 GiB, on the machine's own disk"), "{text}");
+    let growth = rows(&text, "## Time by size");
+    assert_eq!(names(&growth), ["lop-fleet", "DuckDB"]);
+}
+
+#[test]
+fn exports_without_a_peer_are_not_in_the_summary() {
+    let files = bench::page::render(&only("fleet", fleet()));
+    let summary = rows(&files["benchmarks.md"], "## Compare many hosts");
+    assert_eq!(summary.len(), 2, "{summary:?}");
+    assert!(files["benchmarks.md"].contains("lop meets 6 of 7 requirements"));
+    assert!(files["benchmarks/fleet.md"].contains("id=\"fleet-export\""));
 }
 
 #[test]

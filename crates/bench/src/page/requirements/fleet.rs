@@ -1,0 +1,68 @@
+//! The requirements for `lop export` and `lop-fleet`.
+//!
+//! Two more have no rows yet, because nothing measures them: the same groups with Spark on two workers,
+//! and the bytes of an exchange of heads between hosts. They belong below those of the report.
+
+use crate::race::fleet::TABLE_BYTES;
+use crate::race::review::BINARY;
+use crate::scenario::Work;
+use crate::stats::{float, median};
+use crate::tools::{DUCKDB, LOP_FLEET, LOP_WITHOUT_NAMES};
+
+use super::super::figures::count;
+use super::{LOP, Measure, Requirement, peak, race_of, row, seconds};
+use crate::page::comparison::Comparison;
+
+/// Megabytes of the release build before `lop export` was added (commit 8e543a08, on x86-64).
+const SIZE_WITHOUT_EXPORT: f64 = 17.33;
+
+/// Megabytes in a mebibyte.
+const MEGABYTES: f64 = 1.048_576;
+
+/// Returns the requirements.
+pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
+    let export = race_of(comparisons, Work::Export);
+    let files = export.map_or(0, |race| race.scenario.names);
+    let bytes = |tool| {
+        let Comparison { record, scenario, .. } = export?;
+        Some(float(record.count(&scenario.id, tool, TABLE_BYTES)?) / float(scenario.names))
+    };
+    let fleets = || comparisons.iter().copied().filter(|each| each.scenario.work == Work::Fleet);
+    let smallest = fleets().min_by_key(|each| each.scenario.names);
+    let largest = fleets().max_by_key(|each| each.scenario.names);
+    let inodes = |race: Option<&Comparison>| count(race.map_or(0, |race| race.scenario.names));
+    let each =
+        |race: Option<&Comparison>| Some(seconds(race, LOP_FLEET)? / float(race?.scenario.names));
+    let quotient = |one: Option<f64>, other: Option<f64>| Some(one? / other?);
+    let size = export.and_then(|race| median(race.record.values(&race.scenario.id, BINARY)));
+    let (files, all) = (count(files), inodes(largest));
+    vec![
+        row(format!("export of {files} files"), 2.0, Measure::Seconds, seconds(export, LOP)),
+        row("the same, for each file", 90.0, Measure::Bytes, bytes(LOP)),
+        row("the same without names", 60.0, Measure::Bytes, bytes(LOP_WITHOUT_NAMES)),
+        row(
+            format!("report on {all} inodes against DuckDB, both with 2 GiB"),
+            1.0,
+            Measure::Times,
+            quotient(seconds(largest, LOP_FLEET), seconds(largest, DUCKDB)),
+        ),
+        row(
+            format!("report on {all} inodes, memory"),
+            2_500.0,
+            Measure::Megabytes,
+            peak(largest, LOP_FLEET).map(|mebibytes| mebibytes * MEGABYTES),
+        ),
+        row(
+            format!("time for each inode, {all} against {}", inodes(smallest)),
+            1.2,
+            Measure::Times,
+            quotient(each(largest), each(smallest)),
+        ),
+        row(
+            format!("size of lop against {SIZE_WITHOUT_EXPORT} MB, its size without `lop export`"),
+            1.1,
+            Measure::Times,
+            size.map(|bytes| bytes / 1e6 / SIZE_WITHOUT_EXPORT),
+        ),
+    ]
+}
