@@ -104,6 +104,7 @@ impl Fleet {
             names: Names::None,
             key: None,
             created_ms: EXPORTED_MS,
+            replaces: false,
         };
         let contents = contents.iter().map(|(_, content)| content);
         export_rows(contents, files, root, &options, &Progress::default())
