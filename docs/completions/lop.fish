@@ -77,7 +77,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l max-size -d 'Skip files
 complete -c lop -n "__fish_lop_using_subcommand scan" -l include -d 'Scan only files that match' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l exclude -d 'Skip files and directories that match' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l files-from -d 'Scan the files listed in FILE; - is standard input' -r -F
-complete -c lop -n "__fish_lop_using_subcommand scan" -l shard -d 'Scan only part K of N parts of each PATH' -r
+complete -c lop -n "__fish_lop_using_subcommand scan" -l shard -d 'Scan only a part of each PATH: K/N is part K of N' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l save-every -d 'Save the results so far every MS milliseconds' -r
 complete -c lop -n "__fish_lop_using_subcommand scan" -l io -d 'Kind of storage: auto (measure it), hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
 hdd\t'Hard disk: read in order of position on the disk'

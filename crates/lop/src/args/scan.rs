@@ -101,11 +101,11 @@ pub(crate) struct ScanArgs {
     #[arg(help_heading = "Selection")]
     pub(crate) null: bool,
 
-    /// Scan only part K of N parts of each PATH
+    /// Scan only a part of each PATH: K/N is part K of N
     ///
     /// Several hosts can scan one large file system at the same time: each scans another part, into a catalog of its
     /// own. The directories three levels below a PATH are divided as a whole. K begins with 1.
-    #[arg(long, value_name = "K/N", value_parser = parse_shard, help_heading = "Selection")]
+    #[arg(long, value_name = "PART", value_parser = parse_shard, help_heading = "Selection")]
     #[arg(conflicts_with = "files_from")]
     pub(crate) shard: Option<ShardArg>,
 

@@ -117,9 +117,9 @@ pub(super) fn explained(error: export::Error) -> CommandError {
         Error::File(error) => {
             let hint = match error.source.kind() {
                 ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                    "free some space, or export to another file system"
+                    "free some space, or choose a folder on another file system"
                 }
-                _ => "export to a folder in which you can create folders",
+                _ => "choose a folder in which you can create folders",
             };
             CommandError::from(error).hint(hint)
         }

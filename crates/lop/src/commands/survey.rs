@@ -27,7 +27,7 @@ pub(crate) fn run(args: &SurveyArgs, settings: &Settings) -> Result<Exit, Comman
     let host = args.host.clone().unwrap_or_else(host_name);
     let writer = open_existing(settings)?;
     let survey = HostSurvey::open(&args.out, &host, key.as_ref()).map_err(explained)?;
-    let answers = survey.answers(args.min_size, key).map_err(explained)?;
+    let answers = survey.answers(args.min_size, key).map_err(unusable_answer)?;
     let mut loaded = writer.catalog().load(Rows::All)?;
     let resources = Resources::of(&args.storage);
     let read = monitored(settings, |progress| {
@@ -49,6 +49,13 @@ pub(crate) fn run(args: &SurveyArgs, settings: &Settings) -> Result<Exit, Comman
         settings.hint("to export the new digests: lop export DIR");
     }
     Ok(settings.partial_if(!read.problems.is_empty(), Exit::Done, &summary.text()))
+}
+
+/// Returns the error for an answer that cannot be used, with advice.
+fn unusable_answer(error: export::Error) -> CommandError {
+    let is_damaged = matches!(error, export::Error::Invalid { .. });
+    let error = explained(error);
+    if is_damaged { error.hint("answer the survey again: lop-fleet answer DIR") } else { error }
 }
 
 /// What was read.

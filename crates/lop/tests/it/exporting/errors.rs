@@ -74,7 +74,7 @@ fn a_key_that_is_no_secret_is_refused() {
 #[test]
 fn a_folder_that_cannot_be_written_is_named() {
     let lop = scanned();
-    let hint = "export to a folder in which you can create folders";
+    let hint = "choose a folder in which you can create folders";
     let output = lop.run(["export", "--host", "nas", "d/a/out"]);
     assert_fails(&output, 1, "cannot create d/a/out/nas: Not a directory", hint);
     if !is_root() {
@@ -132,7 +132,7 @@ fn a_full_disk_keeps_no_part_of_an_export_or_an_import() {
         failed += 1;
         assert!(said.contains(": No space left on device\n"), "{said}");
         assert!(
-            said.ends_with("hint: free some space, or export to another file system\n"),
+            said.ends_with("hint: free some space, or choose a folder on another file system\n"),
             "{said}"
         );
         assert!(exports.is_empty(), "{room}: {exports:?}");

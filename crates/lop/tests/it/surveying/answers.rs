@@ -185,6 +185,7 @@ fn a_damaged_answer_is_named_and_the_next_one_replaces_it() {
         output.code(1);
         let said = output.stderr_str();
         assert!(said.contains("sizes.answer") && said.contains(reason), "{said}");
+        assert!(said.contains("hint: answer the survey again: lop-fleet answer DIR"), "{said}");
         assert!(fs::read(fleet.hosts[0].catalog()).expect("a catalog") == catalog);
         fleet.answer();
         assert_eq!(fs::read(&path).expect("an answer"), whole);
