@@ -61,7 +61,7 @@ complete -c lop -n "__fish_lop_needs_command" -f -a "refresh" -d 'Forget files t
 complete -c lop -n "__fish_lop_needs_command" -f -a "forget" -d 'Make the catalog forget files and directories'
 complete -c lop -n "__fish_lop_needs_command" -f -a "export" -d 'Export the catalog as Parquet files, for queries over many hosts'
 complete -c lop -n "__fish_lop_needs_command" -f -a "import" -d 'Make a catalog of an export, so that this host can answer for another one'
-complete -c lop -n "__fish_lop_needs_command" -f -a "survey" -d 'Read what other hosts may have, so that exports can be compared'
+complete -c lop -n "__fish_lop_needs_command" -f -a "survey" -d 'Read the files that other hosts may have, so that exports can be compared'
 complete -c lop -n "__fish_lop_needs_command" -f -a "man" -d 'Show a man page'
 complete -c lop -n "__fish_lop_needs_command" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c lop -n "__fish_lop_needs_command" -f -a "mirror-server" -d 'Run the remote end of a mirror; started by lop on the other host'
@@ -616,7 +616,7 @@ complete -c lop -n "__fish_lop_using_subcommand import" -l json -d 'Print result
 complete -c lop -n "__fish_lop_using_subcommand import" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c lop -n "__fish_lop_using_subcommand survey" -l host -d 'Name of this host [default: the host name]' -r
 complete -c lop -n "__fish_lop_using_subcommand survey" -l min-size -d 'Leave out files smaller than SIZE' -r
-complete -c lop -n "__fish_lop_using_subcommand survey" -l key -d 'List hashes that need the secret in FILE' -r -F
+complete -c lop -n "__fish_lop_using_subcommand survey" -l key -d 'Replace heads by hashes that need the secret in FILE' -r -F
 complete -c lop -n "__fish_lop_using_subcommand survey" -l io -d 'Kind of storage: auto (measure it), hdd, ssd or cached' -r -f -a "auto\t'Measure while reading'
 hdd\t'Hard disk: read in order of position on the disk'
 ssd\t'SSD: read many files at once'
@@ -707,7 +707,7 @@ complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcom
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "forget" -d 'Make the catalog forget files and directories'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "export" -d 'Export the catalog as Parquet files, for queries over many hosts'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "import" -d 'Make a catalog of an export, so that this host can answer for another one'
-complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "survey" -d 'Read what other hosts may have, so that exports can be compared'
+complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "survey" -d 'Read the files that other hosts may have, so that exports can be compared'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "man" -d 'Show a man page'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "completions" -d 'Print the completion script for a shell'
 complete -c lop -n "__fish_lop_using_subcommand help; and not __fish_seen_subcommand_from scan report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help" -f -a "mirror-server" -d 'Run the remote end of a mirror; started by lop on the other host'

@@ -163,14 +163,14 @@ pub(crate) struct CheckArgs {
     pub(crate) dir: PathBuf,
 }
 
-/// Answer the survey of all hosts
+/// Compare the survey lists of all hosts, and write the answers
 ///
-/// Compares the lists that 'lop survey' has written on each host, and tells each host which of its sizes and heads
-/// another host has, too. Run 'lop survey' again on the hosts afterwards.
+/// Compares the lists that 'lop survey' has written on each host, and writes an answer for each host: which of its sizes
+/// and heads another host has as well. Then run 'lop survey' on the hosts again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  lop-fleet answer /srv/fleet                   Answer all hosts")]
+  lop-fleet answer /srv/fleet                   Write the answers for all hosts")]
 pub(crate) struct AnswerArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
@@ -179,9 +179,9 @@ pub(crate) struct AnswerArgs {
 
 /// Survey hosts over ssh, and collect their exports
 ///
-/// Each HOST needs lop, and a catalog with a scan. lop-fleet runs 'lop survey' on all hosts and answers it, until each host
-/// has read what others may have, then runs 'lop export' there and copies the export with 'lop mirror'. A host that cannot
-/// be reached is left out; the exit code is then 3. Logins must not ask for a password.
+/// Each HOST needs lop and a catalog with a scan. lop-fleet runs 'lop survey' on all hosts and answers it until each host
+/// has read the files that others may have. It then runs 'lop export' on each host and copies the export with 'lop
+/// mirror'. lop-fleet leaves out a host that fails; the exit code is then 3. Logins must not ask for a password.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -197,7 +197,7 @@ pub(crate) struct CollectArgs {
     #[arg(value_name = "[NAME=]HOST", required = true)]
     pub(crate) hosts: Vec<String>,
 
-    /// Export what the hosts already know, and read no files
+    /// Export the catalogs as they are, and read no files
     #[arg(long)]
     pub(crate) no_survey: bool,
 
@@ -205,7 +205,7 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1M")]
     pub(crate) min_size: u64,
 
-    /// Use the secret in FILE, a path on each host, as 'lop export --key' does
+    /// Use the secret in FILE on each host, as for 'lop export --key'
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<String>,
 
@@ -213,7 +213,7 @@ pub(crate) struct CollectArgs {
     #[arg(long, value_name = "HOW")]
     pub(crate) names: Option<String>,
 
-    /// Command that connects to a host; split like a shell does
+    /// Command that connects to a host; split into words as in a shell
     #[arg(
         long,
         value_name = "COMMAND",
@@ -232,16 +232,16 @@ pub(crate) struct CollectArgs {
 
 /// Plan what to do with the redundant files of a host
 ///
-/// Writes a plan for the files of HOST that are identical to another file of HOST. On this host, 'lop dedupe --plan FILE'
-/// shows what is still possible, and carries it out with --apply, after comparing all bytes.
+/// Writes a plan for the files of HOST that are identical to another file of HOST. On HOST, 'lop dedupe --plan FILE'
+/// shows which actions are still possible. With --apply, it compares all bytes and then executes the plan.
 ///
-/// Prints the paths of files that stay and that another host has, too. Whether they are needed twice is for you to decide:
-/// lop removes no file because of a copy on another host.
+/// Prints the paths of files that stay and that another host has as well. You decide whether you need both copies: lop
+/// never removes a file because of a copy on another host.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop-fleet plan --by hardlink --save-plan nas.plan /srv/fleet nas
-  lop dedupe --plan nas.plan                    On the host nas: is it still possible?")]
+  lop dedupe --plan nas.plan                    On nas: show which actions are still possible")]
 pub(crate) struct PlanArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
@@ -293,7 +293,7 @@ impl From<By> for Kind {
 
 /// Show how the files of each host have grown from export to export
 ///
-/// Prints a line for each export, the oldest first. Empty files are left out, and a file with several hard links counts
+/// Prints one line for each export, the oldest first, with the differences from the previous export of the host. Empty files are left out, and a file with several hard links counts
 /// once.
 #[derive(Debug, Args)]
 #[command(after_help = "\

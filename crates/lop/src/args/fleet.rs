@@ -82,18 +82,18 @@ pub(crate) struct ImportArgs {
     pub(crate) dir: PathBuf,
 }
 
-/// Read what other hosts may have, so that exports can be compared
+/// Read the files that other hosts may have, so that exports can be compared
 ///
-/// Without a survey, only 'lop scan --hash-all' computes the digests of files that are unique on their host, and reads
-/// all of them. In a survey, a host reads only files that another host may have. Run this command on all hosts, then
+/// 'lop scan' computes no digest of a file that is unique on its host. 'lop scan --hash-all' does, but reads all files.
+/// In a survey, each host reads only files that another host may have. Run this command on all hosts, then
 /// 'lop-fleet answer' once, and repeat both until nothing is left to read:
 ///
 /// 1. Each host lists the sizes of its files.
 /// 2. Each host reads the first 8 KiB of those files whose size another host has, and lists hashes of these heads.
 /// 3. Each host reads those files whose size and head another host has, and computes their digests.
 ///
-/// 'lop export' then exports the digests. The largest files are read first. After an interruption, lop continues where it
-/// was. Later surveys read only new and changed files. The lists are in the folder HOST/_survey below DIR.
+/// 'lop export' then exports the digests. lop reads the largest files first. After an interruption, the next run continues
+/// there. Later surveys read only new and changed files. The lists are in the folder HOST/_survey below DIR.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -110,13 +110,13 @@ pub(crate) struct SurveyArgs {
 
     /// Leave out files smaller than SIZE
     ///
-    /// Files of at least 1 MiB are few, but have most of the bytes.
+    /// Files of at least 1 MiB are usually few, but contain most of the bytes.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1M")]
     pub(crate) min_size: u64,
 
-    /// List hashes that need the secret in FILE
+    /// Replace heads by hashes that need the secret in FILE
     ///
-    /// Only hosts that use the same secret can be compared. Sizes stay visible. 'lop export' explains the file.
+    /// Only hosts that use the same secret can be compared. Sizes stay visible. 'lop export --help' describes FILE.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 
