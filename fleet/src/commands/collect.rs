@@ -28,8 +28,7 @@ const ROUNDS: usize = 3;
 pub(crate) fn run(args: &CollectArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
     let hosts = args.hosts.iter().map(|typed| Host::new(typed, args)).collect::<Result<_, _>>()?;
     let mut collection = Collection::new(hosts)?;
-    std::fs::create_dir_all(&args.dir)
-        .map_err(|e| format!("cannot create {}: {e}", args.dir.display()))?;
+    fsops::create_dir_private(&args.dir)?;
     let mut has_problems = false;
     if !args.no_survey {
         has_problems = collection.survey(args, output)?;

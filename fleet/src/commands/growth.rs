@@ -40,7 +40,8 @@ struct Document {
 #[derive(Serialize)]
 struct Export {
     host: String,
-    export_id: String,
+    #[serde(rename = "export_id")]
+    id: String,
     created_ms: i64,
     files: u64,
     bytes: u64,
@@ -62,9 +63,9 @@ impl Document {
             files: i128::from(files) - i128::from(before.files),
             bytes: i128::from(bytes) - i128::from(before.bytes),
         });
-        let (host, export_id) = (export.host.clone(), export.export_id.clone());
+        let (host, id) = (export.host.clone(), export.export_id.clone());
         let created_ms = export.created_ms;
-        self.exports.push(Export { host, export_id, created_ms, files, bytes, grown });
+        self.exports.push(Export { host, id, created_ms, files, bytes, grown });
     }
 
     fn text(&self) -> String {
@@ -76,7 +77,7 @@ impl Document {
             };
             rows.push(vec![
                 shown(&export.host),
-                shown(&export.export_id),
+                shown(&export.id),
                 count(export.files),
                 size(export.bytes),
                 grown(|grown| grown.files, count),

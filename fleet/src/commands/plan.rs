@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
+use std::fmt::Write as _;
 use std::fs::OpenOptions;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -124,7 +125,8 @@ impl Document {
             size(self.frees_bytes),
         );
         if self.actions > 0 {
-            text.push_str(&format!("\nhint: on {host}: lop dedupe --plan {plan}"));
+            // Writing to a string cannot fail.
+            let _ = write!(text, "\nhint: on {host}: lop dedupe --plan {plan}");
         }
         text
     }

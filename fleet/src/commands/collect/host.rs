@@ -79,8 +79,7 @@ impl<'a> Host<'a> {
         words.push(&self.args.remote_dir);
         let surveyed = self.run_lop(&words)?;
         let folder = self.folder("_survey");
-        std::fs::create_dir_all(self.local(""))
-            .map_err(|e| format!("cannot create a folder: {e}"))?;
+        fsops::create_dir_private(&self.local("")).map_err(|e| reason_of(&e))?;
         self.mirror(
             &["--delete", "--exclude", "*.answer"],
             &folder,
@@ -110,8 +109,7 @@ impl<'a> Host<'a> {
         words.extend(self.args.names.iter().flat_map(|names| ["--names", names]));
         words.push(&self.args.remote_dir);
         let exported = self.run_lop(&words)?;
-        std::fs::create_dir_all(self.local(""))
-            .map_err(|e| format!("cannot create a folder: {e}"))?;
+        fsops::create_dir_private(&self.local("")).map_err(|e| reason_of(&e))?;
         let folder = self.folder("");
         let left_out = ["--exclude", "_part", "--exclude", "_survey"];
         self.mirror(&left_out, &folder, self.local("").as_ref())?;
@@ -163,6 +161,11 @@ impl<'a> Host<'a> {
 fn local_lop() -> PathBuf {
     let beside = env::current_exe().ok().map(|exe| exe.with_file_name("lop"));
     beside.filter(|path| path.is_file()).unwrap_or_else(|| "lop".into())
+}
+
+/// Returns an error with its cause.
+fn reason_of(error: &fsops::Error) -> String {
+    format!("{error}: {}", fsops::io_text(&error.source))
 }
 
 /// Returns the reason why a program failed: the error that lop reports to programs, or everything on standard
