@@ -88,9 +88,9 @@ pub(crate) struct ImportArgs {
 /// In a survey, each host reads only files that another host may have. Run this command on all hosts, then
 /// 'lop-fleet answer' once, and repeat both until nothing is left to read:
 ///
-/// 1. Each host lists the sizes of its files.
-/// 2. Each host reads the first 8 KiB of those files whose size another host has, and lists hashes of these heads.
-/// 3. Each host reads those files whose size and head another host has, and computes their digests.
+/// First, each host lists the sizes of its files. Then it reads the first 8 KiB of those files whose size another host
+/// has, and lists hashes of these heads. Finally, it reads those files whose size and head another host has, and computes
+/// their digests.
 ///
 /// 'lop export' then exports the digests. lop reads the largest files first. After an interruption, the next run continues
 /// there. Later surveys read only new and changed files. The lists are in the folder HOST/_survey below DIR.
