@@ -230,7 +230,7 @@ pub(crate) struct CollectArgs {
     pub(crate) remote_dir: String,
 }
 
-/// Plan what to do with the redundant files of a host
+/// Plan actions on the redundant files of a host
 ///
 /// Writes a plan for the files of HOST that are identical to another file of HOST. On HOST, 'lop dedupe --plan FILE'
 /// shows which actions are still possible. With --apply, it compares all bytes and then executes the plan.
@@ -251,7 +251,7 @@ pub(crate) struct PlanArgs {
     #[arg(value_name = "HOST")]
     pub(crate) host: String,
 
-    /// What to do with each redundant file
+    /// The action for each redundant file
     #[arg(long, value_name = "ACTION")]
     pub(crate) by: By,
 

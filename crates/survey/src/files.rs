@@ -149,7 +149,7 @@ pub(crate) fn write(
         let file = dir.create_private_file(&temporary)?;
         let owner = dir.stat()?;
         if owner.uid != effective_user() {
-            // Root answers for a user, who must be able to read the answer. Others cannot give files away.
+            // The owner of the folder must be able to read an answer that root writes. Only root can change owners.
             let _refused = file.set_owner(Some(owner.uid), owner.gid);
         }
         let mut at = 0;

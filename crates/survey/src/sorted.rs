@@ -14,7 +14,7 @@ use std::io::{self, BufRead};
 /// Numbers in a block. The last block has fewer.
 const BLOCK: usize = 256;
 
-/// Number of ones that announce a gap of 64 bits.
+/// Number of one bits before a gap that takes 64 bits.
 const ESCAPE: u32 = 40;
 
 /// Compresses numbers.

@@ -119,7 +119,7 @@ fn hosts_read_what_others_may_have_and_export_it() {
         assert_eq!(host["elsewhere"]["files"], elsewhere, "{host}");
         assert_eq!(host["unknown"]["files"], 0, "{host}");
     }
-    // Nothing has changed, so nothing is read. The hosts keep one export, the collection has both.
+    // No file has changed, so the hosts read none. Each host keeps one export, and the collection keeps both.
     let again = world.collect(&["laptop", "me@nas", "box=desktop"]);
     again.success();
     assert!(!again.stderr_str().contains("read"), "{again:?}");

@@ -20,10 +20,10 @@ use crate::Failure;
 /// The version of the rows. It MUST change with the rows, so that stores are made again.
 pub(super) const VERSION: &str = "1";
 
-/// The number of rows of the published exports.
+/// Number of rows in the exports of the race.
 pub(super) const ROWS: u64 = 100_000_000;
 
-/// A host has at least so many rows, unless there are too few rows for the smallest number of hosts.
+/// Smallest number of rows of a host, unless the rows do not suffice for the smallest number of hosts.
 const LEAST_ROWS: u64 = 10_000;
 const FEWEST_HOSTS: u64 = 4;
 const MOST_HOSTS: u64 = 100;
@@ -68,7 +68,7 @@ struct Fleet {
 }
 
 impl Fleet {
-    /// Exports a host with so many inodes.
+    /// Writes the export of one host with this number of inodes.
     fn export(&mut self, host: u64, rows: u64, root: &Path) -> Result<(), Failure> {
         let mut dice = Dice::new(word(self.seed, host));
         let positions: Vec<Option<usize>> = (0..rows).map(|_| self.position(&mut dice)).collect();

@@ -21,7 +21,7 @@ pub(super) struct Host<'a> {
     args: &'a CollectArgs,
 }
 
-/// What a host has read in a round of the survey.
+/// The reads of a host in a round of the survey.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Surveyed {
     pub(super) heads_read: u64,

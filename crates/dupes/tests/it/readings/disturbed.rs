@@ -192,7 +192,7 @@ fn a_file_that_cannot_be_read_is_a_problem_and_the_others_are_read() {
     }
 }
 
-/// What a stopped reading has recorded is complete, and another one reads the rest.
+/// A stopped reading records complete results, and the next reading reads the rest.
 #[test]
 fn a_stopped_reading_has_recorded_only_what_is_correct() {
     let place = in_memory();

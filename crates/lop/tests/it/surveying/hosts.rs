@@ -17,7 +17,7 @@ pub(super) struct Hosts {
     pub(super) dir: TempTree,
 }
 
-/// What some surveys of a host have read.
+/// The reads of several surveys of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Totals {
     pub(super) heads: u64,

@@ -42,7 +42,7 @@ fn files_that_changed_or_are_gone_stay_unread_until_the_next_scan() {
         let summary = fleet.survey(0, &ARGS);
         let total = Totals { heads: read, files: 0, bytes: read * 8192 };
         assert_eq!((Totals::of(&summary), summary["unread"].as_u64()), (total, Some(4)));
-        // What the scan knew is still listed.
+        // The survey still lists the sizes that the scan stored.
         assert_eq!(summary["sizes_listed"], 5);
     }
     let said = fleet.command(0, &ARGS).run();

@@ -115,7 +115,7 @@ pub(super) fn needed(fleet: &Hosts, host: usize, min_size: u64) -> Totals {
     needed
 }
 
-/// Returns for each inode in the catalog of a host whether it has a head, and whether it has a digest.
+/// Returns, for each inode in the catalog of a host, whether it has a head and whether it has a digest.
 fn known(fleet: &Hosts, host: usize) -> HashMap<u64, (bool, bool)> {
     let database = fleet.hosts[host].database();
     let sql = "SELECT inode, head IS NOT NULL, digest IS NOT NULL FROM file \
