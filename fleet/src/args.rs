@@ -50,7 +50,8 @@ pub(crate) enum Command {
 Examples:
   lop-fleet report /srv/fleet                   What do the hosts have in common?
   lop-fleet report --min-size 1M /srv/fleet     The same for large files
-  lop-fleet report --host nas --host laptop /srv/fleet")]
+  lop-fleet report --host nas --host laptop /srv/fleet
+  lop-fleet report --html /srv/fleet > fleet.html   A page with graphs")]
 pub(crate) struct ReportArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
@@ -64,6 +65,12 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1")]
     #[arg(hide_default_value = true)]
     pub(crate) min_size: u64,
+
+    /// Print the report as a web page
+    ///
+    /// The page also shows how the hosts have grown. It is one file that loads nothing from elsewhere.
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) html: bool,
 
     /// Show N contents and N pairs of hosts
     #[arg(long, value_name = "N", default_value = "10")]

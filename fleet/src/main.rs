@@ -6,12 +6,14 @@
 //! | [`commands`] | Runs the commands, one file each. |
 //! | [`exports`] | Finds the exports that a command compares. |
 //! | [`output`] | Prints results, problems and errors. |
+//! | [`page`] | Writes reports as web pages. |
 //! | [`table`] | Lays out tables of text. |
 
 mod args;
 mod commands;
 mod exports;
 mod output;
+mod page;
 mod table;
 
 use std::process::ExitCode;

@@ -76,16 +76,22 @@ impl Output {
         document: &impl Serialize,
         text: &[u8],
     ) -> Result<(), Box<dyn Error>> {
+        if !self.json {
+            return self.write(text);
+        }
+        let document = Document { format_version: 1, result: document };
+        let json = serde_json::to_string(&document)?;
+        self.write(format!("{}\n", escaped_json(&json)).as_bytes())
+    }
+
+    /// Writes bytes to standard output.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`Output::print`].
+    pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
         let mut out = io::stdout().lock();
-        let printed = if self.json {
-            let document = Document { format_version: 1, result: document };
-            serde_json::to_string(&document)
-                .map_err(io::Error::from)
-                .and_then(|json| writeln!(out, "{}", escaped_json(&json)))
-        } else {
-            out.write_all(text)
-        };
-        match printed.and_then(|()| out.flush()) {
+        match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             Err(e) => Err(format!("cannot write to standard output: {}", io_text(&e)).into()),
             Ok(()) => Ok(()),

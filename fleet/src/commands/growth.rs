@@ -1,6 +1,7 @@
 //! `lop-fleet growth`: how the files of each host have grown from export to export.
 
 use std::error::Error;
+use std::path::Path;
 
 use export::{Fleet, Stored};
 use runtime::quantity::{count, size};
@@ -13,15 +14,8 @@ use crate::table::table;
 
 /// Runs the command.
 pub(crate) fn run(args: &GrowthArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
-    let Fleet { mut exports, mut problems } = Fleet::all(&args.dir)?;
-    exports.retain(|export| args.hosts.is_empty() || args.hosts.contains(&export.host));
-    let mut document = Document { exports: Vec::new() };
-    for export in &exports {
-        match export.amount() {
-            Ok(amount) => document.add(export, amount),
-            Err(error) => problems.push(error),
-        }
-    }
+    let (exports, problems) = exports(&args.dir, &args.hosts)?;
+    let document = Document { exports };
     for problem in &problems {
         complain(problem);
     }
@@ -32,19 +26,44 @@ pub(crate) fn run(args: &GrowthArgs, output: Output) -> Result<Exit, Box<dyn Err
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Partial })
 }
 
+/// Reads the sizes of all exports of some hosts; of all hosts if `hosts` is empty. They are sorted by host and
+/// time. The second part of the result are the exports that cannot be used.
+///
+/// # Errors
+///
+/// Fails if the folder cannot be listed.
+pub(crate) fn exports(
+    dir: &Path,
+    hosts: &[String],
+) -> Result<(Vec<Export>, Vec<export::Error>), export::Error> {
+    let Fleet { exports: mut all, mut problems } = Fleet::all(dir)?;
+    all.retain(|export| hosts.is_empty() || hosts.contains(&export.host));
+    let mut exports: Vec<Export> = Vec::new();
+    for export in &all {
+        match export.amount() {
+            Ok(amount) => exports.push(Export::new(export, amount, exports.last())),
+            Err(error) => problems.push(error),
+        }
+    }
+    Ok((exports, problems))
+}
+
 #[derive(Serialize)]
 struct Document {
     exports: Vec<Export>,
 }
 
+/// The amount of files in an export.
 #[derive(Serialize)]
-struct Export {
-    host: String,
+pub(crate) struct Export {
+    pub(crate) host: String,
     #[serde(rename = "export_id")]
     id: String,
-    created_ms: i64,
+    /// In milliseconds since the epoch.
+    pub(crate) created_ms: i64,
     files: u64,
-    bytes: u64,
+    /// The total size of the files.
+    pub(crate) bytes: u64,
     /// The difference to the export of the host before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     grown: Option<Growth>,
@@ -56,18 +75,19 @@ struct Growth {
     bytes: i128,
 }
 
-impl Document {
-    fn add(&mut self, export: &Stored, (files, bytes): (u64, u64)) {
-        let before = self.exports.last().filter(|before| before.host == export.host);
+impl Export {
+    fn new(export: &Stored, (files, bytes): (u64, u64), before: Option<&Export>) -> Export {
+        let before = before.filter(|before| before.host == export.host);
         let grown = before.map(|before| Growth {
             files: i128::from(files) - i128::from(before.files),
             bytes: i128::from(bytes) - i128::from(before.bytes),
         });
         let (host, id) = (export.host.clone(), export.export_id.clone());
-        let created_ms = export.created_ms;
-        self.exports.push(Export { host, id, created_ms, files, bytes, grown });
+        Export { host, id, created_ms: export.created_ms, files, bytes, grown }
     }
+}
 
+impl Document {
     fn text(&self) -> String {
         let heading = ["HOST", "EXPORT", "FILES", "SIZE", "FILES GROWN", "SIZE GROWN"];
         let mut rows = vec![heading.map(str::to_owned).to_vec()];

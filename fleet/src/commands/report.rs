@@ -7,15 +7,18 @@ use std::thread;
 
 use content::Digest;
 use export::Stored;
-use fleet::{Copies, HostTotals, Options, Part, Report, TopContent, compare};
+use fleet::{Copies, HostTotals, Matrix, Options, Part, Report, TopContent, compare};
+use jiff::Timestamp;
 use runtime::Progress;
 use runtime::quantity::counted;
 use serde::Serialize;
 
 use crate::Exit;
 use crate::args::ReportArgs;
+use crate::commands::growth;
 use crate::exports::{Distinct, newest};
 use crate::output::Output;
+use crate::page;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
@@ -29,7 +32,11 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
     let distinct = Distinct::new(exports.iter().map(Part::whole).collect(), args.memory)?;
     let report = compare(&distinct.parts(), &options, empty, &Progress::default())?;
     let document = Document::new(&exports, &report, args.limit);
-    output.print(&document, text::of(&document).as_bytes())?;
+    if args.html {
+        output.write(page_of(args, &document, &report.matrix)?.as_bytes())?;
+    } else {
+        output.print(&document, text::of(&document).as_bytes())?;
+    }
     if distinct.seen_before() > 0 {
         output.note(&format!(
             "{} counted once, for the first of the hosts that have scanned its file system",
@@ -44,35 +51,35 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
 
 /// The report for programs.
 #[derive(Serialize)]
-struct Document {
-    hosts: Vec<Host>,
+pub(crate) struct Document {
+    pub(crate) hosts: Vec<Host>,
     /// Contents that several files have, and these files without one of each.
-    groups: u64,
-    redundant: Amount,
+    pub(crate) groups: u64,
+    pub(crate) redundant: Amount,
     /// Contents that several hosts have.
-    shared_groups: u64,
+    pub(crate) shared_groups: u64,
     /// The pairs of hosts that share most.
     pairs: Vec<Pair>,
     /// The contents with the most redundant bytes.
-    contents: Vec<Content>,
+    pub(crate) contents: Vec<Content>,
 }
 
 #[derive(Clone, Copy, Serialize)]
-struct Amount {
-    files: u64,
-    bytes: u64,
+pub(crate) struct Amount {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
 }
 
 #[derive(Serialize)]
-struct Host {
+pub(crate) struct Host {
     #[serde(rename = "host")]
-    name: String,
+    pub(crate) name: String,
     export_id: String,
-    all: Amount,
-    elsewhere: Amount,
-    only_here: Amount,
-    unknown: Amount,
-    redundant: Amount,
+    pub(crate) all: Amount,
+    pub(crate) elsewhere: Amount,
+    pub(crate) only_here: Amount,
+    pub(crate) unknown: Amount,
+    pub(crate) redundant: Amount,
 }
 
 #[derive(Serialize)]
@@ -82,12 +89,12 @@ struct Pair {
 }
 
 #[derive(Serialize)]
-struct Content {
-    size: u64,
-    digest: String,
-    files: u64,
-    hosts: u32,
-    redundant_bytes: u64,
+pub(crate) struct Content {
+    pub(crate) size: u64,
+    pub(crate) digest: String,
+    pub(crate) files: u64,
+    pub(crate) hosts: u32,
+    pub(crate) redundant_bytes: u64,
 }
 
 impl Document {
@@ -116,6 +123,19 @@ impl Host {
             redundant: totals.redundant.into(),
         }
     }
+}
+
+/// Returns the report as a web page, with the growth of the hosts.
+fn page_of(
+    args: &ReportArgs,
+    document: &Document,
+    matrix: &Matrix,
+) -> Result<String, Box<dyn Error>> {
+    let hosts: Vec<String> = document.hosts.iter().map(|host| host.name.clone()).collect();
+    // lop-fleet growth names exports that cannot be used.
+    let (exports, _unusable) = growth::exports(&args.dir, &hosts)?;
+    let shared = |one, other| matrix.shared(one, other);
+    Ok(page::of(document, shared, &exports, Timestamp::now()))
 }
 
 /// Returns the pairs of hosts that share most, largest first.

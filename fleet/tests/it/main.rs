@@ -12,6 +12,7 @@ mod growth;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
 mod locate;
+mod page;
 mod plan;
 mod report;
 mod survey;
