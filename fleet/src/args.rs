@@ -1,11 +1,15 @@
 //! The arguments. The doc comments are the help texts.
 
+mod inventory;
+
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use action::plan::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use runtime::quantity::parse_size;
+
+pub(crate) use inventory::InventoryArgs;
 
 /// Answers questions over the exports of many hosts
 ///
@@ -33,6 +37,7 @@ pub(crate) enum Command {
     Check(CheckArgs),
     Answer(AnswerArgs),
     Collect(CollectArgs),
+    Inventory(InventoryArgs),
     Plan(PlanArgs),
     Growth(GrowthArgs),
 }

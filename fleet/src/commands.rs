@@ -5,6 +5,7 @@ pub(crate) mod check;
 pub(crate) mod collect;
 pub(crate) mod contained;
 pub(crate) mod growth;
+pub(crate) mod inventory;
 pub(crate) mod locate;
 pub(crate) mod plan;
 pub(crate) mod report;

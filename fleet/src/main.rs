@@ -5,6 +5,7 @@
 //! | [`args`] | Defines the arguments; the doc comments are the help texts. |
 //! | [`commands`] | Runs the commands, one file each. |
 //! | [`exports`] | Finds the exports that a command compares. |
+//! | [`inventory`] | Reads S3 Inventories. |
 //! | [`output`] | Prints results, problems and errors. |
 //! | [`page`] | Writes reports as web pages. |
 //! | [`table`] | Lays out tables of text. |
@@ -12,6 +13,7 @@
 mod args;
 mod commands;
 mod exports;
+mod inventory;
 mod output;
 mod page;
 mod table;
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         Command::Check(args) => commands::check::run(args, output),
         Command::Answer(args) => commands::answer::run(args, output),
         Command::Collect(args) => commands::collect::run(args, output),
+        Command::Inventory(args) => commands::inventory::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Growth(args) => commands::growth::run(args, output),
         Command::Report(args) => commands::report::run(args, output),

@@ -12,6 +12,7 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::file::statistics::Statistics;
 
+use crate::digest::StoredDigest;
 use crate::error::{At, Error, OfTable};
 use crate::schema::INODES;
 use crate::table::values::Values;
@@ -28,8 +29,8 @@ pub struct InodeKey {
     pub size: u64,
     /// Its head, possibly keyed.
     pub head: Option<i64>,
-    /// Its digest, possibly keyed.
-    pub digest: Option<[u8; 32]>,
+    /// Its digest, if it is known.
+    pub digest: Option<StoredDigest>,
 }
 
 /// A file of the table `inodes`.
@@ -152,7 +153,7 @@ fn read_keys(
             bucket: u8::try_from(bucket).unwrap_or(0),
             size: sizes.next().unwrap_or(0).cast_unsigned(),
             head: heads.next().flatten(),
-            digest: digest.and_then(|digest: ByteArray| digest.data().try_into().ok()),
+            digest: digest.and_then(|digest: ByteArray| StoredDigest::of(digest.data())),
         });
     }
     Ok(())

@@ -12,9 +12,10 @@
 //! | `manifest` | the manifest                                                                |
 //! | `folder`   | creates the folder of an export, and opens it again                         |
 //! | `key`      | replaces digests, heads and names by keyed hashes                           |
+//! | `digest`   | the two kinds of digests                                                    |
 //! | `inodes`   | finds the names that belong to one inode, and sorts the inodes              |
 //! | `dirs`     | the directories and their paths                                             |
-//! | `write`    | exports a catalog, or rows that are in none                                 |
+//! | `write`    | exports a catalog, rows that are in none, or the objects of a bucket        |
 //! | `stored`   | finds the newest complete export of each host                               |
 //! | `copies`   | finds the files that are equal to another one of the same host              |
 //! | `search`   | finds the inodes of a size, and the paths of inodes                         |
@@ -28,6 +29,7 @@
 //! host removes what a killed process left.
 
 mod copies;
+mod digest;
 mod dirs;
 mod error;
 mod folder;
@@ -43,6 +45,7 @@ mod table;
 mod write;
 
 pub use copies::StoredInode;
+pub use digest::StoredDigest;
 pub use error::Error;
 pub use folder::check_host;
 pub use key::{Key, ShortKey};
@@ -51,4 +54,4 @@ pub use manifest::Names;
 pub use read::{Imported, import};
 pub use schema::{TABLES, Table};
 pub use stored::{Fleet, Stored, StoredFile};
-pub use write::{Exported, Options, export, export_rows};
+pub use write::{Exported, Object, Options, export, export_objects, export_rows};

@@ -40,6 +40,10 @@ pub fn import(from: &Path, writer: Writer, progress: &Progress) -> Result<Import
     progress.enter(Stage::Import);
     let folder = Folder::open(from)?;
     let manifest = &folder.manifest;
+    if manifest.bucket.is_some() {
+        let reason = "it describes objects in a bucket, and a catalog describes files";
+        return Err(Error::Unreadable { path: from.into(), reason });
+    }
     if manifest.key_id.is_some() {
         let reason =
             "its digests are keyed, so a catalog made of it could not be compared with files";

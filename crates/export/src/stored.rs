@@ -28,6 +28,8 @@ pub struct Stored {
     pub names: Names,
     /// A number that stands for the key, if digests and heads are keyed.
     pub key_id: Option<String>,
+    /// The bucket, if the export describes the objects of a bucket.
+    pub bucket: Option<String>,
     manifest: Manifest,
 }
 
@@ -135,6 +137,7 @@ impl Stored {
             created_ms: manifest.created_ms,
             names: manifest.names,
             key_id: manifest.key_id.clone(),
+            bucket: manifest.bucket.clone(),
             manifest,
         };
         for (_, file) in stored.all_files() {

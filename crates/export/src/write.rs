@@ -3,6 +3,7 @@
 mod contents;
 mod inodes;
 mod names;
+mod objects;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ use crate::table::writer::Value;
 
 use contents::ContentWriter;
 
+pub use objects::{Object, export_objects};
 pub use rows::export_rows;
 
 /// The host, and the form in which its catalog is exported.
@@ -212,6 +214,7 @@ impl Output<'_> {
             lop: env!("CARGO_PKG_VERSION").into(),
             names: self.options.names,
             key_id: self.options.key.as_ref().map(|key| key.id().to_owned()),
+            bucket: None,
             roots: Vec::new(),
             scans: Vec::new(),
             volumes: Vec::new(),

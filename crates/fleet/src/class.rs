@@ -1,6 +1,14 @@
 //! The inodes of one size, and which of them are copies.
 
-use export::InodeKey;
+use export::{InodeKey, StoredDigest};
+
+/// The kind of a digest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum DigestKind {
+    None,
+    Md5,
+    Blake3,
+}
 
 /// An inode of a host.
 ///
@@ -12,7 +20,8 @@ pub struct Inode {
     pub size: u64,
     has_head: bool,
     head: i64,
-    has_digest: bool,
+    digest_kind: DigestKind,
+    /// The bytes of the digest, filled up with zeros.
     digest: [u8; 32],
     /// The number of its host.
     pub host: u32,
@@ -20,12 +29,20 @@ pub struct Inode {
 
 impl Inode {
     pub(crate) fn new(host: u32, key: &InodeKey) -> Inode {
+        let digest_kind = match key.digest {
+            None => DigestKind::None,
+            Some(StoredDigest::Md5(_)) => DigestKind::Md5,
+            Some(StoredDigest::Blake3(_)) => DigestKind::Blake3,
+        };
+        let mut digest = [0; 32];
+        let bytes = key.digest.as_ref().map_or(&[][..], StoredDigest::bytes);
+        digest[..bytes.len()].copy_from_slice(bytes);
         Inode {
             size: key.size,
             has_head: key.head.is_some(),
             head: key.head.unwrap_or(0),
-            has_digest: key.digest.is_some(),
-            digest: key.digest.unwrap_or([0; 32]),
+            digest_kind,
+            digest,
             host,
         }
     }
@@ -35,9 +52,22 @@ impl Inode {
         self.has_head.then_some(self.head)
     }
 
-    /// Returns the digest, possibly keyed.
-    pub fn digest(&self) -> Option<&[u8; 32]> {
-        self.has_digest.then_some(&self.digest)
+    /// Returns the digest, if it is known.
+    pub fn digest(&self) -> Option<StoredDigest> {
+        match self.digest_kind {
+            DigestKind::None => None,
+            DigestKind::Md5 => StoredDigest::of(&self.digest[..16]),
+            DigestKind::Blake3 => Some(StoredDigest::Blake3(self.digest)),
+        }
+    }
+
+    fn has_digest(&self) -> bool {
+        self.digest_kind != DigestKind::None
+    }
+
+    /// Returns whether two inodes have the same digest, or none.
+    fn has_digest_of(&self, other: &Inode) -> bool {
+        (self.digest_kind, &self.digest) == (other.digest_kind, &other.digest)
     }
 }
 
@@ -66,7 +96,9 @@ pub struct Class<'a> {
 struct Head {
     value: Option<i64>,
     all: Hosts,
-    undigested: Hosts,
+    /// The hosts of those inodes that have no digest of a kind, for each kind.
+    without_md5: Hosts,
+    without_blake3: Hosts,
 }
 
 /// The hosts of some inodes, as far as it matters whether a certain host is the only one.
@@ -103,23 +135,23 @@ impl<'a> Class<'a> {
         let is_on_one_host = inodes.iter().all(|inode| inode.host == first);
         let heads = if is_on_one_host { Vec::new() } else { heads(inodes) };
         // The head of a file that changed shortly before a scan is not kept, but its digest is.
-        let has_only_digest = |inode: &Inode| !inode.has_head && inode.has_digest;
+        let has_only_digest = |inode: &Inode| !inode.has_head && inode.has_digest();
         if inodes.iter().take_while(|inode| !inode.has_head).any(has_only_digest) {
-            inodes.sort_by_key(|inode| (inode.has_digest, inode.digest, inode.host));
+            inodes.sort_by_key(|inode| (inode.digest_kind, inode.digest, inode.host));
         }
         Class { inodes, heads }
     }
 
     /// Returns the inodes of each digest, sorted by host.
     pub fn contents(&self) -> impl Iterator<Item = &'a [Inode]> {
-        let digested = self.inodes.chunk_by(|a, b| a.digest() == b.digest());
-        digested.filter(|inodes| inodes[0].has_digest)
+        let digested = self.inodes.chunk_by(Inode::has_digest_of);
+        digested.filter(|inodes| inodes[0].has_digest())
     }
 
     /// Calls `each` for every inode, with whether another host has a copy of it.
     pub fn each_elsewhere(&self, mut each: impl FnMut(&Inode, Elsewhere)) {
-        for inodes in self.inodes.chunk_by(|a, b| a.digest() == b.digest()) {
-            let is_digested = inodes[0].has_digest;
+        for inodes in self.inodes.chunk_by(Inode::has_digest_of) {
+            let is_digested = inodes[0].has_digest();
             let is_copied = is_digested && inodes.iter().any(|inode| inode.host != inodes[0].host);
             for inode in inodes {
                 let elsewhere = match () {
@@ -133,10 +165,14 @@ impl<'a> Class<'a> {
     }
 
     /// Returns whether another host has an inode that may be equal although neither digests nor heads
-    /// show it. Two inodes with digests are known to be equal or not.
+    /// show it. Two inodes with digests of the same kind are known to be equal or not.
     fn may_be_elsewhere(&self, inode: &Inode) -> bool {
         let candidates = |head: &Head| {
-            let hosts = if inode.has_digest { head.undigested } else { head.all };
+            let hosts = match inode.digest_kind {
+                DigestKind::None => head.all,
+                DigestKind::Md5 => head.without_md5,
+                DigestKind::Blake3 => head.without_blake3,
+            };
             hosts.has_other(inode.host)
         };
         match inode.head() {
@@ -156,7 +192,8 @@ fn heads(inodes: &[Inode]) -> Vec<Head> {
     let head = |inodes: &[Inode]| Head {
         value: inodes[0].head(),
         all: Hosts::of(inodes),
-        undigested: Hosts::of(inodes.iter().filter(|inode| !inode.has_digest)),
+        without_md5: Hosts::of(inodes.iter().filter(|of| of.digest_kind != DigestKind::Md5)),
+        without_blake3: Hosts::of(inodes.iter().filter(|of| of.digest_kind != DigestKind::Blake3)),
     };
     same_head.map(head).collect()
 }
@@ -164,11 +201,16 @@ fn heads(inodes: &[Inode]) -> Vec<Head> {
 #[cfg(test)]
 mod tests {
     use super::Elsewhere::{Copied, Nowhere, Unknown};
-    use super::{Class, Elsewhere, Inode, InodeKey};
+    use super::{Class, Elsewhere, Inode, InodeKey, StoredDigest};
 
-    /// Returns an inode with a head and a digest; 0 for none.
-    fn inode(host: u32, head: i64, digest: u8) -> Inode {
-        let digest = (digest > 0).then_some([digest; 32]);
+    /// Returns an inode with a head and a digest; 0 for none. A negative digest is one of the other kind.
+    fn inode(host: u32, head: i64, digest: i8) -> Inode {
+        let byte = digest.unsigned_abs();
+        let digest = match digest {
+            0 => None,
+            1.. => Some(StoredDigest::Blake3([byte; 32])),
+            _ => Some(StoredDigest::Md5([byte; 16])),
+        };
         Inode::new(
             host,
             &InodeKey {
@@ -197,9 +239,10 @@ mod tests {
         let differ = |a: Option<i64>, b: Option<i64>| a.zip(b).is_some_and(|(a, b)| a != b);
         let of = |one: &Inode| {
             let others = inodes.iter().filter(|other| other.host != one.host);
-            let equal = |other: &&Inode| one.has_digest && one.digest() == other.digest();
+            let equal = |other: &&Inode| one.has_digest() && one.digest() == other.digest();
             let possible = |other: &&Inode| {
-                let is_decided = one.has_digest && other.has_digest;
+                let is_decided =
+                    one.digest().zip(other.digest()).is_some_and(|(a, b)| a.is_of_kind(&b));
                 !is_decided && !differ(one.head(), other.head())
             };
             match () {
@@ -223,12 +266,17 @@ mod tests {
         assert_eq!(answers(&[inode(1, 5, 1), inode(2, 5, 0)]), [Unknown, Unknown]);
         assert_eq!(answers(&[inode(1, 5, 1), inode(2, 0, 1)]), [Copied, Copied]);
         assert_eq!(answers(&[inode(1, 5, 1), inode(2, 0, 0)]), [Unknown, Unknown]);
+        // Digests of different kinds say nothing about each other.
+        assert_eq!(answers(&[inode(1, 5, 1), inode(2, 0, -1)]), [Unknown, Unknown]);
+        assert_eq!(answers(&[inode(1, 0, -1), inode(2, 0, -2)]), [Nowhere, Nowhere]);
+        assert_eq!(answers(&[inode(1, 0, -1), inode(2, 0, -1)]), [Copied, Copied]);
     }
 
     #[test]
     fn all_small_classes_agree_with_the_definition() {
         // Each digest belongs to one head: two contents have the head 5, and one the head 6.
-        let of_digest = [(5, 0), (6, 0), (5, 1), (5, 2), (6, 3), (0, 0), (0, 1), (0, 2), (0, 3)];
+        let of_digest =
+            [(5, 0), (6, 0), (5, 1), (5, 2), (6, 3), (0, 0), (0, 1), (0, 3), (0, -1), (0, -2)];
         let on_host = |host| of_digest.map(|(head, digest)| inode(host, head, digest));
         let kinds = [on_host(1), on_host(2), on_host(3)].concat();
         for &a in &kinds {

@@ -46,7 +46,7 @@ pub(crate) fn each_size(inodes: &[Inode], mut each: impl FnMut(&mut [Inode])) {
 
 #[cfg(test)]
 mod tests {
-    use export::InodeKey;
+    use export::{InodeKey, StoredDigest};
 
     use super::{Inode, each_size};
 
@@ -64,7 +64,7 @@ mod tests {
                 bucket: 0,
                 size: [1, 5, u64::MAX][usize::from(pick(1, 3))],
                 head: heads[usize::from(pick(3, 5))],
-                digest: (pick(1, 7) > 2).then_some([pick(15, 4); 32]),
+                digest: (pick(1, 7) > 2).then_some(StoredDigest::Blake3([pick(15, 4); 32])),
             };
             inodes.push(Inode::new(pick(60, 9).into(), &key));
         }

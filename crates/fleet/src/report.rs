@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use export::StoredDigest;
+
 use crate::class::{Class, Elsewhere, Inode};
 use crate::compare::Tally;
 use crate::matrix::Matrix;
@@ -50,7 +52,7 @@ pub struct TopContent {
     /// Length in bytes.
     pub size: u64,
     /// The digest.
-    pub digest: [u8; 32],
+    pub digest: StoredDigest,
     /// Number of inodes.
     pub inodes: u64,
     /// Number of hosts.
@@ -100,7 +102,7 @@ impl Report {
 
     /// Adds a content that several inodes have.
     fn add_group(&mut self, inodes: &[Inode]) {
-        let (size, Some(&digest)) = (inodes[0].size, inodes[0].digest()) else { return };
+        let (size, Some(digest)) = (inodes[0].size, inodes[0].digest()) else { return };
         self.scratch.clear();
         for on_host in inodes.chunk_by(|a, b| a.host == b.host) {
             let redundant = on_host.len() as u64 - 1;

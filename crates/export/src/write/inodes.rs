@@ -13,7 +13,7 @@ use crate::schema::INODES;
 use crate::table::writer::{TableWriter, Value};
 
 /// The buckets in each file. All files are written at the same time.
-const BUCKETS: [RangeInclusive<u8>; 2] = [0..=127, 128..=255];
+pub(super) const BUCKETS: [RangeInclusive<u8>; 2] = [0..=127, 128..=255];
 
 impl Output<'_> {
     /// Writes the inodes, several files at the same time.

@@ -17,7 +17,7 @@ const HEAD: u16 = 8192;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Elsewhere {
     /// It is; its digest.
-    Copied([u8; 32]),
+    Copied(StoredDigest),
     /// It is not.
     Nowhere,
     /// It has not been compared.
@@ -75,7 +75,7 @@ pub(super) fn true_answers(fleet: &Hosts, min_size: u64) -> Vec<Answers> {
     let answer = |host: usize, file: &OnDisk| {
         let mut others = hosts.iter().enumerate().filter(|(other, _)| *other != host);
         if others.any(|(_, files)| files.iter().any(|other| other.bytes == file.bytes)) {
-            Elsewhere::Copied(*blake3::hash(&file.bytes).as_bytes())
+            Elsewhere::Copied(StoredDigest::Blake3(*blake3::hash(&file.bytes).as_bytes()))
         } else {
             Elsewhere::Nowhere
         }
