@@ -1,6 +1,7 @@
 //! The arguments. The doc comments are the help texts.
 
 mod inventory;
+mod sql;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,6 +11,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use runtime::quantity::parse_size;
 
 pub(crate) use inventory::InventoryArgs;
+pub(crate) use sql::SqlArgs;
 
 /// Answers questions over the exports of many hosts
 ///
@@ -40,6 +42,7 @@ pub(crate) enum Command {
     Inventory(InventoryArgs),
     Plan(PlanArgs),
     Growth(GrowthArgs),
+    Sql(SqlArgs),
 }
 
 /// Show what the hosts have in common, and what exists on one host only

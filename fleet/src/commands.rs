@@ -9,3 +9,4 @@ pub(crate) mod inventory;
 pub(crate) mod locate;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod sql;

@@ -4,16 +4,20 @@
 //! |---|---|
 //! | [`args`] | Defines the arguments; the doc comments are the help texts. |
 //! | [`commands`] | Runs the commands, one file each. |
+//! | [`engines`] | Runs SQL queries. |
 //! | [`exports`] | Finds the exports that a command compares. |
 //! | [`inventory`] | Reads S3 Inventories. |
+//! | [`formats`] | Prints the rows of queries. |
 //! | [`output`] | Prints results, problems and errors. |
 //! | [`page`] | Writes reports as web pages. |
 //! | [`table`] | Lays out tables of text. |
 
 mod args;
 mod commands;
+mod engines;
 mod exports;
 mod inventory;
+mod formats;
 mod output;
 mod page;
 mod table;
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         Command::Inventory(args) => commands::inventory::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Growth(args) => commands::growth::run(args, output),
+        Command::Sql(args) => commands::sql::run(args, output),
         Command::Report(args) => commands::report::run(args, output),
     };
     let exit = ended.unwrap_or_else(|error| {

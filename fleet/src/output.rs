@@ -59,6 +59,16 @@ impl Output {
         Output { json, escapes: io::stdout().is_terminal() }
     }
 
+    /// Returns true if results are printed as JSON.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// Returns true if names are escaped, because standard output is a terminal.
+    pub(crate) fn escapes(self) -> bool {
+        self.escapes
+    }
+
     /// Returns a line of text that ends with a name. Unless it goes to a terminal, a program can parse it
     /// ([`marked_line`]).
     pub(crate) fn line(self, line: &[u8]) -> Cow<'_, [u8]> {
@@ -116,7 +126,7 @@ impl Output {
 
 /// Returns a document with escapes for what could disturb a terminal. It occurs only in strings, and has
 /// at most 16 bits.
-fn escaped_json(json: &str) -> String {
+pub(crate) fn escaped_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for letter in json.chars() {
         match letter {
@@ -133,6 +143,14 @@ fn escaped_json(json: &str) -> String {
 /// Returns a name for people. A manifest may contain any name of a host.
 pub(crate) fn shown(host: &str) -> String {
     String::from_utf8_lossy(&escaped(host.as_bytes())).into_owned()
+}
+
+/// Returns a text with escapes for what could disturb a terminal.
+pub(crate) fn escaped_text(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_confusing) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(shown_text(text.as_bytes()).map(|part| part.to_string()).collect())
 }
 
 /// Returns a line with escapes for what could disturb a terminal.

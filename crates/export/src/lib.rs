@@ -52,6 +52,6 @@ pub use key::{Key, ShortKey};
 pub use keys::{InodeFile, InodeGroup, InodeKey};
 pub use manifest::Names;
 pub use read::{Imported, import};
-pub use schema::{TABLES, Table};
+pub use schema::{Column, Kind, TABLES, Table};
 pub use stored::{Fleet, Stored, StoredFile};
 pub use write::{Exported, Object, Options, export, export_objects, export_rows};

@@ -30,6 +30,8 @@ pub struct Stored {
     pub key_id: Option<String>,
     /// The bucket, if the export describes the objects of a bucket.
     pub bucket: Option<String>,
+    /// The version of lop that wrote it.
+    pub lop: String,
     manifest: Manifest,
 }
 
@@ -138,6 +140,7 @@ impl Stored {
             names: manifest.names,
             key_id: manifest.key_id.clone(),
             bucket: manifest.bucket.clone(),
+            lop: manifest.lop.clone(),
             manifest,
         };
         for (_, file) in stored.all_files() {

@@ -8,6 +8,7 @@
 mod check;
 mod collect;
 mod contained;
+mod golden;
 mod growth;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
@@ -15,7 +16,9 @@ mod locate;
 mod page;
 mod plan;
 mod report;
+mod sql;
 mod survey;
+mod worlds;
 
 use std::path::Path;
 

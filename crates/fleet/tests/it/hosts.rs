@@ -5,7 +5,10 @@ use std::num::NonZeroU64;
 use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
-use catalog::{Catalog, Error, FileRow, FileState, Restorer, StoredContent, StoredVolume, Writer};
+use catalog::{
+    Catalog, Error, FileRow, FileState, Restorer, StoredContent, StoredProblem, StoredScan,
+    StoredVolume, Writer,
+};
 use content::{Digest, Head};
 use export::{Key, Names, Options};
 use fsops::Volume;
@@ -24,11 +27,21 @@ pub(crate) struct Hosts {
     created_ms: i64,
     /// The id of the file system of the next exports; `None` for one of its own for each host.
     pub(crate) shared_fsid: Option<u64>,
+    /// The entries that the scans of the next exports could not examine, and the reason.
+    pub(crate) problems: Vec<(Vec<u8>, String)>,
+    /// The state of each inode of the next exports, by its number.
+    pub(crate) state: fn(u64) -> FileState,
 }
 
 impl Hosts {
     pub(crate) fn new() -> Hosts {
-        Hosts { dir: TempTree::new(), created_ms: 1_795_822_381_138, shared_fsid: None }
+        Hosts {
+            dir: TempTree::new(),
+            created_ms: 1_795_822_381_138,
+            shared_fsid: None,
+            problems: Vec::new(),
+            state: |_| FileState::Known,
+        }
     }
 
     /// Exports a catalog with some inodes as `host`, later than all exports before.
@@ -56,7 +69,7 @@ impl Hosts {
         self.created_ms += 1000;
         let scratch = TempTree::new();
         let fsid = self.shared_fsid.unwrap_or_else(|| content::checksum(host.as_bytes()));
-        let catalog = catalog(&scratch.join("catalog.db"), fsid, names);
+        let catalog = self.catalog(&scratch.join("catalog.db"), fsid, names);
         let options = Options {
             host: host.into(),
             names: exported,
@@ -67,26 +80,49 @@ impl Hosts {
         let exported = export::export(&catalog, self.dir.as_ref(), &options, &Progress::default());
         exported.expect("exported");
     }
-}
 
-fn catalog(path: &Path, fsid: u64, names: &[Name<'_>]) -> Catalog {
-    let writer = Writer::open(path, |_| {}).expect("a new catalog");
-    let filled = writer.restore(|restorer| {
-        let volume = Volume { magic: 0xEF53, fsid };
-        restorer.volume(&StoredVolume { id: 1, volume, device: 66_305 })?;
-        add_contents(restorer, names)?;
-        let dirs = add_dirs(restorer, names)?;
-        let rows = names.iter().map(|&(path, inode, of)| {
-            let (dir, name) = split(path);
-            (dirs[dir], name, row(inode, of))
+    fn catalog(&self, path: &Path, fsid: u64, names: &[Name<'_>]) -> Catalog {
+        let writer = Writer::open(path, |_| {}).expect("a new catalog");
+        let filled = writer.restore(|restorer| {
+            let volume = Volume { magic: 0xEF53, fsid };
+            restorer.volume(&StoredVolume { id: 1, volume, device: 66_305 })?;
+            self.add_problems(restorer)?;
+            add_contents(restorer, names)?;
+            let dirs = add_dirs(restorer, names)?;
+            let rows = names.iter().map(|&(path, inode, of)| {
+                let (dir, name) = split(path);
+                (dirs[dir], name, FileRow { state: (self.state)(inode), ..row(inode, of) })
+            });
+            let (sender, batches) = sync_channel(1);
+            sender.send(rows.collect()).expect("has room");
+            drop(sender);
+            restorer.files(batches)
         });
-        let (sender, batches) = sync_channel(1);
-        sender.send(rows.collect()).expect("has room");
-        drop(sender);
-        restorer.files(batches)
-    });
-    filled.expect("the catalog is written");
-    Catalog::open(path).expect("a catalog")
+        filled.expect("the catalog is written");
+        Catalog::open(path).expect("a catalog")
+    }
+
+    /// Adds a scan that could not examine some entries.
+    fn add_problems(&self, restorer: &Restorer<'_>) -> Result<(), Error> {
+        if self.problems.is_empty() {
+            return Ok(());
+        }
+        restorer.scan(&StoredScan {
+            id: 1,
+            started_ms: self.created_ms,
+            finished_ms: self.created_ms,
+            options: String::new(),
+            files: 0,
+            bytes: 0,
+            problems: self.problems.len() as u64,
+            complete: true,
+        })?;
+        restorer.root(b"/", 1)?;
+        self.problems.iter().try_for_each(|(path, reason)| {
+            let (path, reason) = (path.clone(), reason.clone());
+            restorer.problem(&StoredProblem { scan: 1, path, reason })
+        })
+    }
 }
 
 /// Adds the content of each digest. The number of a content is that of its digest.

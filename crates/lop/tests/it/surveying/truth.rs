@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use export::{Fleet, InodeKey};
+use export::{Fleet, InodeKey, StoredDigest};
 
 use crate::surveying::hosts::{Hosts, Totals};
 

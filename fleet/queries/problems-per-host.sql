@@ -1,0 +1,5 @@
+-- What could the scans not examine?
+SELECT host, reason, count(*) AS entries, count(path) AS with_path, min(path) AS first_path
+FROM problems
+GROUP BY host, reason
+ORDER BY host, reason

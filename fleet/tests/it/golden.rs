@@ -1,0 +1,153 @@
+//! The queries in `fleet/queries`, answered by every engine.
+//!
+//! `DuckDB` and loops in Python (`oracles/golden.py`) answer the same queries as `lop-fleet sql`. All rows must be
+//! equal, and in the same order.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use testkit::{Output, Sandbox, python};
+
+use crate::{digest, hosts::Hosts, worlds};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oracles/golden.py");
+const QUERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/queries");
+
+/// The rows of each query, by its name.
+type Answers = BTreeMap<String, Value>;
+
+/// Returns the files of the queries, sorted.
+pub(crate) fn queries() -> Vec<PathBuf> {
+    let entries = fs::read_dir(QUERIES).expect("a folder").map(|entry| entry.expect("one").path());
+    let mut files: Vec<PathBuf> = entries.collect();
+    files.sort();
+    assert!(files.len() >= 20, "{files:?}");
+    files
+}
+
+fn name(query: &Path) -> String {
+    query.file_stem().expect("a name").to_string_lossy().into_owned()
+}
+
+/// Runs all queries in one process.
+fn ask(hosts: &Hosts, args: &[&str]) -> Output {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
+    let mut command = sandbox.command().args(["sql", "--json"]).args(args).arg(hosts.dir.path());
+    for query in queries() {
+        command = command.arg("--file").arg(query);
+    }
+    command.run()
+}
+
+/// Returns the rows of a run with all queries.
+fn answers(output: &Output) -> Answers {
+    let documents = output.success().stdout_str().lines();
+    let rows = documents.map(|line| {
+        let mut document: Value = serde_json::from_str(line).expect("JSON");
+        document["rows"].take()
+    });
+    let answers: Answers = queries().iter().map(|query| name(query)).zip(rows).collect();
+    assert_eq!(answers.len(), queries().len(), "{output:?}");
+    answers
+}
+
+/// Returns the answers of `DuckDB` and of the loops, if there is a Python that has `DuckDB`.
+fn oracles(hosts: &Hosts) -> Option<[Answers; 2]> {
+    let python = python()?;
+    let output = python.command().args(["-B", SCRIPT]).arg(hosts.dir.path()).arg(QUERIES).run();
+    let both: BTreeMap<String, BTreeMap<String, Value>> =
+        serde_json::from_str(output.success().stdout_str()).expect("JSON");
+    Some(["duckdb", "oracle"].map(|who| {
+        both.iter().map(|(query, answers)| (query.clone(), answers[who].clone())).collect()
+    }))
+}
+
+/// Returns the names of the queries with other rows.
+pub(crate) fn differences(answers: &Answers, expected: &Answers) -> Vec<String> {
+    let differ = answers.iter().filter(|(query, rows)| expected.get(*query) != Some(rows));
+    differ
+        .map(|(query, rows)| {
+            let expected = expected.get(query).unwrap_or(&Value::Null);
+            format!("{query}:\n{rows}\ninstead of\n{expected}\n")
+        })
+        .collect()
+}
+
+/// Checks the answers of `lop-fleet` about a fleet.
+fn compare(hosts: &Hosts) {
+    let Some(expected) = oracles(hosts) else { return };
+    let answers = answers(&ask(hosts, &[]));
+    for expected in &expected {
+        assert_eq!(differences(&answers, expected), [""; 0]);
+    }
+}
+
+#[test]
+fn all_engines_agree_about_unusual_files() {
+    let hosts = worlds::unusual();
+    compare(&hosts);
+    // A comparison of empty answers would prove nothing.
+    let answers = answers(&ask(&hosts, &[]));
+    let empty: Vec<_> = answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
+    assert!(empty.is_empty(), "{empty:?}");
+    assert!(answers["largest-files"].to_string().contains("4611686018427387905"));
+    assert!(answers["seen-by-several-hosts"].to_string().contains("[61267,-6,"));
+    assert!(answers["paths-of-groups"].to_string().contains(&digest(1)));
+}
+
+#[test]
+fn all_engines_agree_about_keyed_exports() {
+    compare(&worlds::keyed());
+}
+
+#[test]
+fn all_engines_agree_about_exports_without_names() {
+    compare(&worlds::without_names());
+}
+
+#[test]
+fn all_engines_agree_about_random_files() {
+    for seed in 1..=3 {
+        compare(&worlds::random(seed, 400));
+    }
+}
+
+/// A comparison that cannot fail proves nothing.
+#[test]
+fn a_missing_row_is_a_difference() {
+    let hosts = worlds::unusual();
+    let right = answers(&ask(&hosts, &[]));
+    let wrong = answers(&ask(&hosts, &["--host", "laptop", "--host", "nas"]));
+    let differ = differences(&wrong, &right);
+    assert!(differ.len() > 10, "{differ:?}");
+    assert!(differ[0].contains("instead of"), "{differ:?}");
+}
+
+/// Without disk, `DataFusion` has to fail if the memory does not suffice. It must not return wrong rows.
+#[test]
+fn little_memory_gives_the_same_rows_or_an_error() {
+    let hosts = worlds::random(7, 3000);
+    let right = answers(&ask(&hosts, &[]));
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
+    let (mut same, mut failed) = (0, 0);
+    for memory in ["20k", "300k", "3M"] {
+        for query in queries() {
+            let command = sandbox.command().args(["sql", "--json", "--memory", memory]);
+            let output = command.arg(hosts.dir.path()).arg("--file").arg(&query).run();
+            if output.stderr_str().is_empty() {
+                let document = crate::json(output.success());
+                assert_eq!(document["rows"], right[&name(&query)], "{}", query.display());
+                same += 1;
+            } else {
+                output.code(1);
+                let expected = "lop-fleet: the query needs more than ";
+                assert!(output.stderr_str().starts_with(expected), "{output:?}");
+                assert!(output.stderr_str().contains("raise --memory"), "{output:?}");
+                failed += 1;
+            }
+        }
+    }
+    assert!(same >= 10 && failed >= 10, "{same} {failed}");
+}

@@ -1,0 +1,97 @@
+//! Fleets with everything that is unusual in exports.
+
+use catalog::FileState;
+use export::Names;
+use testkit::dice::Dice;
+
+use crate::hosts::{Hosts, Inode, Name};
+
+/// An inode number, and the number of a head, that are negative in exports.
+const NEGATIVE: u64 = u64::MAX - 5;
+
+/// Hosts with names that are not UTF-8, negative numbers, files without head or digest, damaged files, a file system
+/// that two hosts have scanned, a host without names, and an older export.
+pub(crate) fn unusual() -> Hosts {
+    let mut hosts = Hosts::new();
+    hosts.export("laptop", &[(1000, 1, 1), (1000, 1, 1), (1, 1, 99)]);
+    hosts.problems = vec![
+        (b"/home/\xff\n".to_vec(), "Permission denied".into()),
+        (b"/home/b".to_vec(), "Permission denied".into()),
+        (b"/proc".to_vec(), "No such file or directory".into()),
+    ];
+    hosts.state = |inode| match inode {
+        30 => FileState::Damaged,
+        31 => FileState::Unreadable,
+        32 => FileState::Pending,
+        _ => FileState::Known,
+    };
+    let laptop: &[Name<'_>] = &[
+        (b"/home/me/film", 1, (5 << 30, 10, 20)),
+        (b"/home/me/\xff\xfe", 2, (1000, 1, 1)),
+        (b"/home/\xffdir/line\nbreak", 2, (1000, 1, 1)),
+        (b"/home/\xffdir/\xc3\xa4", 3, (1000, 1, 1)),
+        (b"/home/me/negative", NEGATIVE, (2000, NEGATIVE, 2)),
+        (b"/home/me/,\"quoted\" ", 5, (2000, NEGATIVE, 3)),
+        (b"/home/me/headless", 6, (2000, 0, 4)),
+        (b"/home/me/undigested", 7, (5000, 2, 0)),
+        (b"/home/me/neither", 8, (5000, 0, 0)),
+        (b"/damaged", 30, (1000, 1, 1)),
+        (b"/unreadable", 31, (5000, 2, 0)),
+        (b"/pending", 32, (77, 3, 0)),
+        (b"/largest", 33, ((1 << 62) + 1, 4, 0)),
+    ];
+    hosts.export_names("laptop", laptop, Names::Plain, None);
+    hosts.problems.clear();
+    hosts.export("nas", &[(1000, 1, 1), (1000, 1, 1), (2000, NEGATIVE, 3), (5000, 3, 0), (5, 1, 5)]);
+    hosts.export("no-digests", &[(1000, 1, 0), (2000, 0, 0), (5000, 2, 0), (123, 0, 0)]);
+    hosts.export_names("empty", &[], Names::Plain, None);
+    hosts.shared_fsid = Some(NEGATIVE);
+    let part: &[Inode] = &[(4096, 50, 50), (4096, 51, 51), (4097, 0, 0), (4096, 50, 50)];
+    hosts.export("part-1", part);
+    hosts.export("part-2", &part[..3]);
+    hosts
+}
+
+/// Hosts with keyed digests, some with keyed names.
+pub(crate) fn keyed() -> Hosts {
+    let mut hosts = Hosts::new();
+    let names: &[Name<'_>] = &[
+        (b"/home/me/a", 1, (1000, 1, 1)),
+        (b"/home/me/b", 2, (1000, 1, 1)),
+        (b"/home/me/\xff", 2, (1000, 1, 1)),
+        (b"/home/me/c", 3, (3000, 5, 0)),
+    ];
+    hosts.problems = vec![(b"/home/b".to_vec(), "Permission denied".into())];
+    hosts.export_names("keyed", names, Names::Keyed, crate::SECRET);
+    hosts.export_names("none", names, Names::None, crate::SECRET);
+    hosts
+}
+
+/// Exports without names: the tables `names` and `dirs` have no file.
+pub(crate) fn without_names() -> Hosts {
+    crate::two_hosts()
+}
+
+/// Hosts whose files have few sizes, heads and digests, so that all combinations occur.
+pub(crate) fn random(seed: u64, rows: u64) -> Hosts {
+    let mut dice = Dice::new(seed);
+    let mut hosts = Hosts::new();
+    for host in ["a", "b", "c", "d"] {
+        let inodes: Vec<Inode> = (0..rows).map(|_| inode(&mut dice, rows)).collect();
+        hosts.export(host, &inodes);
+    }
+    hosts
+}
+
+/// Returns an inode. Each digest belongs to one size and one head.
+fn inode(dice: &mut Dice, rows: u64) -> Inode {
+    let content = dice.below(rows.div_ceil(2)) + 1;
+    let size = content % rows.div_ceil(10) * 1013 + 1;
+    let head = (content % 3 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    match dice.below(6) {
+        0 => (size, 0, 0),
+        1 => (size, head, 0),
+        2 => (size, 0, content),
+        _ => (size, head, content),
+    }
+}
