@@ -5,9 +5,11 @@
 
 mod functions;
 mod local;
+mod spark;
 mod tables;
 
 use std::error::Error;
+use std::str::FromStr;
 
 use datafusion::arrow::datatypes::Schema;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -27,8 +29,39 @@ pub(crate) enum Step<'a> {
 /// Receives the results of the queries, one after the other. An error ends the run.
 pub(crate) type Sink<'a> = dyn FnMut(Step<'_>) -> Result<(), Box<dyn Error>> + 'a;
 
+/// The engine that runs queries.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Engine {
+    /// This process.
+    Local,
+    /// The Spark cluster with this master, a URL such as `spark://host:7077`.
+    Spark(String),
+}
+
+impl FromStr for Engine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Engine, String> {
+        if text == "local" {
+            return Ok(Engine::Local);
+        }
+        let address = text.strip_prefix("spark://");
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+        // Several masters are separated by commas.
+        let is_master = |master: &str| {
+            let (host, port) = master.rsplit_once(':').unwrap_or_default();
+            !host.is_empty() && host.chars().all(is_plain) && port.parse::<u16>().is_ok()
+        };
+        match address {
+            Some(masters) if masters.split(',').all(is_master) => Ok(Engine::Spark(text.to_owned())),
+            _ => Err("use 'local' or the URL of a master, such as spark://host:7077".into()),
+        }
+    }
+}
+
 /// Queries, and what they are about.
 pub(crate) struct Job<'a> {
+    pub(crate) engine: &'a Engine,
     pub(crate) tables: &'a Tables,
     pub(crate) queries: &'a [String],
     /// Largest amount of memory of a query in this process, in bytes.
@@ -44,6 +77,25 @@ impl Job<'_> {
     /// much memory. The message is one line for the user. Also fails if `sink` does. The results of earlier
     /// queries, and the first rows of this one, may have gone to `sink`.
     pub(crate) fn run(&self, sink: &mut Sink<'_>) -> Result<(), Box<dyn Error>> {
-        local::run(self, sink)
+        match self.engine {
+            Engine::Local => local::run(self, sink),
+            Engine::Spark(master) => spark::run(self, master, sink),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Engine;
+
+    #[test]
+    fn an_engine_is_local_or_the_url_of_a_master() {
+        assert_eq!("local".parse(), Ok(Engine::Local));
+        for master in ["spark://host:7077", "spark://[::1]:7077", "spark://a:1,b:2"] {
+            assert_eq!(master.parse(), Ok(Engine::Spark(master.to_owned())));
+        }
+        for other in ["", "local[2]", "yarn", "spark://", "spark://host", "spark://a b:1", "spark://-h:x"] {
+            assert!(other.parse::<Engine>().is_err(), "{other}");
+        }
     }
 }

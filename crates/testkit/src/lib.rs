@@ -19,6 +19,7 @@
 //! | [`kill`] | kills it at a chosen moment, or fails one of its system calls |
 //! | [`sshd`] | an ssh server on this machine |
 //! | [`python`](mod@python) | a Python interpreter with other engines |
+//! | [`spark`] | a Spark cluster on this machine |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 //! | [`dice`], [`path_bytes`] | seeded random numbers, paths as bytes |
 
@@ -53,6 +54,7 @@ pub mod sandbox;
 mod signals;
 pub mod snapshot;
 mod space;
+pub mod spark;
 pub mod sshd;
 mod stores;
 pub mod temp;
@@ -85,6 +87,7 @@ pub use rustix::process::Signal;
 pub use sandbox::{NOBODY, Sandbox};
 pub use snapshot::{Compare, Snapshot, assert_contents_kept, assert_same};
 pub use space::disk_space;
+pub use spark::Spark;
 pub use sshd::Sshd;
 pub use stores::{remove_stores, stores};
 pub use temp::TempTree;

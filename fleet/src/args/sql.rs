@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use runtime::quantity::parse_size;
 
+use crate::engines::Engine;
 use crate::formats::Format;
 
 /// Query the newest exports of all hosts with SQL
@@ -17,7 +18,8 @@ use crate::formats::Format;
 #[command(after_help = "\
 Examples:
   lop-fleet sql /srv/fleet 'SELECT host, count(*) FROM inodes GROUP BY host'
-  lop-fleet sql /srv/fleet --file groups.sql --format csv --output groups.csv")]
+  lop-fleet sql /srv/fleet --file groups.sql --format csv --output groups.csv
+  lop-fleet sql --engine spark://head:7077 /srv/fleet --file groups.sql")]
 pub(crate) struct SqlArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
@@ -45,7 +47,13 @@ pub(crate) struct SqlArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Use at most this much memory
+    /// Run the query in this process, or on a Spark cluster: local or spark://HOST:PORT
+    ///
+    /// lop-fleet runs spark-submit, from SPARK_HOME or PATH. The workers must be able to read DIR at the same path.
+    #[arg(long, value_name = "ENGINE", default_value = "local")]
+    pub(crate) engine: Engine,
+
+    /// Use at most this much memory; not with Spark
     ///
     /// A query that needs more fails. Equal files have the same number in the column 'bucket', from 0 to 255, so a query
     /// that groups or joins files can process some buckets at a time.

@@ -74,7 +74,7 @@ fn digit(of: u8) -> char {
     char::from_digit(of.into(), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// Returns the bytes of digits of either case; NULL if the text does not consist of such digits.
+/// Returns the bytes of digits; NULL for other texts.
 fn bytes(given: &ArrayRef) -> Result<ArrayRef> {
     let mut made = BinaryViewBuilder::new();
     for text in as_string_view_array(given)? {
@@ -83,7 +83,8 @@ fn bytes(given: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::new(made.finish()))
 }
 
-fn bytes_of(text: &str) -> Option<Vec<u8>> {
+/// Returns the bytes of digits of either case; `None` if the text does not consist of such digits.
+pub(super) fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> = text
         .chars()
         .map(|letter| letter.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))

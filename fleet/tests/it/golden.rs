@@ -5,21 +5,29 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
+use catalog::{FileRow, FileState, StoredContent};
+use content::{Digest, Head};
+use export::{Names, Options, export_rows};
+use runtime::Progress;
 use serde_json::Value;
-use testkit::{Output, Sandbox, python};
+use testkit::{Invocation, Output, Sandbox, Spark, python};
 
-use crate::{digest, hosts::Hosts, worlds};
+use crate::hosts::Hosts;
+use crate::spark::on;
+use crate::{digest, worlds};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oracles/golden.py");
+const COPIES_SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/oracles/copies.py");
 const QUERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/queries");
 
 /// The rows of each query, by its name.
-type Answers = BTreeMap<String, Value>;
+pub(crate) type Answers = BTreeMap<String, Value>;
 
 /// Returns the files of the queries, sorted.
-pub(crate) fn queries() -> Vec<PathBuf> {
+fn queries() -> Vec<PathBuf> {
     let entries = fs::read_dir(QUERIES).expect("a folder").map(|entry| entry.expect("one").path());
     let mut files: Vec<PathBuf> = entries.collect();
     files.sort();
@@ -33,8 +41,16 @@ fn name(query: &Path) -> String {
 
 /// Runs all queries in one process.
 fn ask(hosts: &Hosts, args: &[&str]) -> Output {
+    ask_with(hosts, |command| command.args(args))
+}
+
+/// Runs all queries in one process, with a command that `prepare` has changed.
+pub(crate) fn ask_with(
+    hosts: &Hosts,
+    prepare: impl for<'a> FnOnce(Invocation<'a>) -> Invocation<'a>,
+) -> Output {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
-    let mut command = sandbox.command().args(["sql", "--json"]).args(args).arg(hosts.dir.path());
+    let mut command = prepare(sandbox.command().args(["sql", "--json"]).arg(hosts.dir.path()));
     for query in queries() {
         command = command.arg("--file").arg(query);
     }
@@ -42,7 +58,7 @@ fn ask(hosts: &Hosts, args: &[&str]) -> Output {
 }
 
 /// Returns the rows of a run with all queries.
-fn answers(output: &Output) -> Answers {
+pub(crate) fn answers(output: &Output) -> Answers {
     let documents = output.success().stdout_str().lines();
     let rows = documents.map(|line| {
         let mut document: Value = serde_json::from_str(line).expect("JSON");
@@ -54,7 +70,7 @@ fn answers(output: &Output) -> Answers {
 }
 
 /// Returns the answers of `DuckDB` and of the loops, if there is a Python that has `DuckDB`.
-fn oracles(hosts: &Hosts) -> Option<[Answers; 2]> {
+pub(crate) fn oracles(hosts: &Hosts) -> Option<[Answers; 2]> {
     let python = python()?;
     let output = python.command().args(["-B", SCRIPT]).arg(hosts.dir.path()).arg(QUERIES).run();
     let both: BTreeMap<String, BTreeMap<String, Value>> =
@@ -150,4 +166,67 @@ fn little_memory_gives_the_same_rows_or_an_error() {
         }
     }
     assert!(same >= 10 && failed >= 10, "{same} {failed}");
+}
+
+/// Number of copies on each of two hosts.
+const COPIES: u64 = 5_000_000;
+
+/// Two hosts with ten million copies of one file.
+fn copies() -> Hosts {
+    let hosts = Hosts::new();
+    for host in ["a", "b"] {
+        let content = StoredContent {
+            id: 1,
+            size: 1000,
+            digest: Some(Digest([7; 32])),
+            inodes: u32::try_from(COPIES).expect("few"),
+            reclaimable: 0,
+        };
+        let file = |inode| FileRow {
+            volume: 1,
+            inode,
+            size: 1000,
+            mtime_ns: 0,
+            ctime_ns: 0,
+            head: NonZeroU64::new(1).map(Head),
+            allocated: 4096,
+            content: Some(1),
+            state: FileState::Known,
+        };
+        let options = Options {
+            host: host.into(),
+            names: Names::None,
+            key: None,
+            created_ms: 1,
+            replaces: false,
+        };
+        let files = (0..COPIES).map(file);
+        let made =
+            export_rows([&content], files, hosts.dir.path(), &options, &Progress::default());
+        made.expect("exported");
+    }
+    hosts
+}
+
+/// All copies are in one bucket and in one group.
+#[test]
+fn all_engines_count_ten_million_copies() {
+    let hosts = copies();
+    let groups = format!("{QUERIES}/groups-on-several-hosts.sql");
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
+    let command = sandbox.command().args(["sql", "--json"]).arg(hosts.dir.path());
+    let answer = crate::json(command.args(["--file", &groups]).run().success());
+    let digest = Digest([7; 32]).to_string();
+    let expected = serde_json::json!([[1000, digest, 2 * COPIES, 2]]);
+    assert_eq!(answer["rows"], expected);
+    if let Some(spark) = Spark::start() {
+        let command = sandbox.command().args(["sql", "--json"]).arg(hosts.dir.path());
+        let answer = crate::json(on(&spark, command.args(["--file", &groups])).run().success());
+        assert_eq!(answer["rows"], expected);
+    }
+    let Some(python) = python() else { return };
+    let output = python.command().args(["-B", COPIES_SCRIPT]).arg(hosts.dir.path()).arg(groups).run();
+    for line in output.success().stdout_str().lines() {
+        assert_eq!(serde_json::from_str::<Value>(line).expect("JSON"), expected);
+    }
 }

@@ -16,6 +16,7 @@ mod locate;
 mod page;
 mod plan;
 mod report;
+mod spark;
 mod sql;
 mod survey;
 mod worlds;
