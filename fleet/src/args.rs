@@ -109,7 +109,7 @@ pub(crate) struct WhereArgs {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 
-    /// A file, or a BLAKE3 digest as b3sum prints it
+    /// A file, a BLAKE3 digest as b3sum prints it, or an MD5 digest of an object
     #[arg(value_name = "FILE|DIGEST")]
     pub(crate) what: PathBuf,
 

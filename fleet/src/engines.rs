@@ -46,14 +46,17 @@ impl FromStr for Engine {
             return Ok(Engine::Local);
         }
         let address = text.strip_prefix("spark://");
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+        let is_plain =
+            |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
         // Several masters are separated by commas.
         let is_master = |master: &str| {
             let (host, port) = master.rsplit_once(':').unwrap_or_default();
             !host.is_empty() && host.chars().all(is_plain) && port.parse::<u16>().is_ok()
         };
         match address {
-            Some(masters) if masters.split(',').all(is_master) => Ok(Engine::Spark(text.to_owned())),
+            Some(masters) if masters.split(',').all(is_master) => {
+                Ok(Engine::Spark(text.to_owned()))
+            }
             _ => Err("use 'local' or the URL of a master, such as spark://host:7077".into()),
         }
     }
@@ -94,7 +97,9 @@ mod tests {
         for master in ["spark://host:7077", "spark://[::1]:7077", "spark://a:1,b:2"] {
             assert_eq!(master.parse(), Ok(Engine::Spark(master.to_owned())));
         }
-        for other in ["", "local[2]", "yarn", "spark://", "spark://host", "spark://a b:1", "spark://-h:x"] {
+        for other in
+            ["", "local[2]", "yarn", "spark://", "spark://host", "spark://a b:1", "spark://-h:x"]
+        {
             assert!(other.parse::<Engine>().is_err(), "{other}");
         }
     }

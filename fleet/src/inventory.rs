@@ -25,6 +25,8 @@ use serde::Deserialize;
 
 use self::row::Row;
 
+pub(crate) use self::row::md5_of;
+
 /// Largest manifest that is read, in bytes. A manifest has about 200 bytes for each data file.
 const LARGEST_MANIFEST: u64 = 64 << 20;
 
@@ -71,15 +73,8 @@ impl Inventory {
     /// Fails if the manifest cannot be read or is not that of an inventory.
     pub(crate) fn open(path: &Path) -> Result<Inventory, Box<dyn Error>> {
         let of = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());
-        let mut text = Vec::new();
-        let read = || -> io::Result<()> {
-            // Opening a FIFO would wait for a writer.
-            if !fs::metadata(path)?.is_file() {
-                return Err(io::Error::other("not a regular file; name the manifest.json of an inventory"));
-            }
-            File::open(path)?.take(LARGEST_MANIFEST).read_to_end(&mut text).map(drop)
-        };
-        { read }().map_err(|e| format!("cannot read {}: {}", path.display(), io_text(&e)))?;
+        let text = read_manifest(path)
+            .map_err(|e| format!("cannot read {}: {}", path.display(), io_text(&e)))?;
         let manifest: Manifest = serde_json::from_slice(&text)
             .map_err(|e| of(&format_args!("not the manifest of an S3 Inventory: {e}")))?;
         if !["CSV", "Parquet"].contains(&manifest.file_format.as_str()) {
@@ -116,7 +111,8 @@ impl Inventory {
         let mut objects = Objects::default();
         for file in &self.manifest.files {
             let path = self.find(&file.key)?;
-            self.read(&path, file, &mut objects).map_err(|reason| format!("{}: {reason}", path.display()))?;
+            self.read(&path, file, &mut objects)
+                .map_err(|reason| format!("{}: {reason}", path.display()))?;
         }
         Ok(objects)
     }
@@ -160,6 +156,16 @@ impl Inventory {
         }
         Err(format!("{}: the data file {key} is missing", self.path.display()).into())
     }
+}
+
+fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
+    // Opening a FIFO would wait for a writer.
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::other("not a regular file; name the manifest.json of an inventory"));
+    }
+    let mut text = Vec::new();
+    File::open(path)?.take(LARGEST_MANIFEST).read_to_end(&mut text)?;
+    Ok(text)
 }
 
 /// Passes written bytes to a hash function.

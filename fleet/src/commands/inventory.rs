@@ -25,13 +25,8 @@ pub(crate) fn run(args: &InventoryArgs, output: Output) -> Result<Exit, Box<dyn 
         replaces: args.replace,
     };
     let Objects { objects, lacks_encryption } = inventory.objects()?;
-    let exported = export_objects(
-        inventory.bucket(),
-        objects,
-        &args.dir,
-        &options,
-        &Progress::default(),
-    )?;
+    let exported =
+        export_objects(inventory.bucket(), objects, &args.dir, &options, &Progress::default())?;
     let document = Document::new(&options.host, &exported);
     output.print(&document, document.text().as_bytes())?;
     if lacks_encryption && exported.without_digest > 0 {

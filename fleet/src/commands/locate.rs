@@ -25,11 +25,12 @@ pub(crate) fn run(args: &WhereArgs, output: Output) -> Result<Exit, Box<dyn Erro
     let text: Vec<u8> = hosts.iter().flat_map(|host| host.text(output)).collect();
     let is_found = hosts.iter().any(|host| host.files > 0);
     let is_unknown = hosts.iter().any(|host| host.unknown > 0);
+    let can_be_hashed = hosts.iter().any(|host| host.unknown > 0 && !host.is_bucket);
     let document = Document { hosts };
     output.print(&document, &text)?;
-    if is_unknown {
+    if can_be_hashed {
         output.hint_hash_all();
-    } else if !is_found {
+    } else if !is_found && !is_unknown {
         output.note(&not_found(&document.hosts));
     }
     Ok(match (is_found, is_unknown) {
@@ -92,6 +93,8 @@ struct Host {
     paths: Vec<JsonPath>,
     #[serde(skip)]
     names: Names,
+    #[serde(skip)]
+    is_bucket: bool,
 }
 
 impl Host {
@@ -110,6 +113,7 @@ impl Host {
             unknown,
             paths: paths.into_iter().map(JsonPath::new).collect(),
             names: export.names,
+            is_bucket: export.bucket.is_some(),
         })
     }
 
@@ -130,9 +134,15 @@ impl Host {
             line(&[name, format!(": {files}, exported {how}").as_bytes()]);
         }
         if self.unknown > 0 {
-            let files = counted(self.unknown as u64, "file", "files");
             let verb = if self.unknown == 1 { "has" } else { "have" };
-            let note = format!(": {files} may be equal, but {verb} no digest");
+            let unknown = self.unknown as u64;
+            let note = if self.is_bucket {
+                let objects = counted(unknown, "object", "objects");
+                format!(": {objects} may be equal, but {verb} no digest of this kind")
+            } else {
+                let files = counted(unknown, "file", "files");
+                format!(": {files} may be equal, but {verb} no digest")
+            };
             line(&[name, note.as_bytes()]);
         }
         text

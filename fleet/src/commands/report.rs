@@ -5,7 +5,6 @@ mod text;
 use std::error::Error;
 use std::thread;
 
-use content::Digest;
 use export::Stored;
 use fleet::{Copies, HostTotals, Matrix, Options, Part, Report, TopContent, compare};
 use jiff::Timestamp;
@@ -160,7 +159,7 @@ impl From<Copies> for Amount {
 impl From<&TopContent> for Content {
     fn from(content: &TopContent) -> Content {
         let TopContent { redundant_bytes, size, digest, inodes, hosts } = *content;
-        let digest = Digest(digest).to_string();
+        let digest = digest.to_string();
         Content { size, digest, files: inodes, hosts, redundant_bytes }
     }
 }

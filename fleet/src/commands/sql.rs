@@ -22,8 +22,7 @@ pub(crate) fn run(args: &SqlArgs, output: Output) -> Result<Exit, Box<dyn Error>
     let queries = queries(args)?;
     let (exports, has_problems) = newest(&args.dir, &args.hosts)?;
     let tables = Tables::new(args.dir.clone(), &exports);
-    let job =
-        Job { engine: &args.engine, tables: &tables, queries: &queries, memory: args.memory };
+    let job = Job { engine: &args.engine, tables: &tables, queries: &queries, memory: args.memory };
     match &args.output {
         Some(path) => write(&job, format, path)?,
         None => print(&job, format, output)?,

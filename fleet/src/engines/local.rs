@@ -238,7 +238,9 @@ fn explained(error: &DataFusionError, memory: u64) -> String {
 /// Returns a message of the parser with the place in the query at the beginning.
 fn parser_message(message: &str) -> String {
     let message = message.strip_prefix("sql parser error: ").unwrap_or(message);
-    let Some((reason, place)) = message.rsplit_once(" at Line: ") else { return message.to_owned() };
+    let Some((reason, place)) = message.rsplit_once(" at Line: ") else {
+        return message.to_owned();
+    };
     format!("line {}: {reason}", place.replace("Column: ", "column "))
 }
 

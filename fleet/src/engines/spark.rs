@@ -143,7 +143,8 @@ fn last_message(log: &Path) -> Option<String> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_place = |line: &str| line.starts_with("at ") || line.starts_with("...");
     let is_error = |line: &&str| {
-        !is_place(line) && ["ERROR", "Error", "Exception", "error:"].iter().any(|word| line.contains(word))
+        !is_place(line)
+            && ["ERROR", "Error", "Exception", "error:"].iter().any(|word| line.contains(word))
     };
     lines().rfind(is_error).or_else(|| lines().last()).map(str::to_owned)
 }
@@ -154,7 +155,8 @@ struct Folder(PathBuf);
 impl Folder {
     fn create() -> Result<Folder, Box<dyn Error>> {
         let parent = std::env::temp_dir();
-        let cannot = |e| format!("cannot create a folder in {}: {}", parent.display(), fsops::io_text(&e));
+        let cannot =
+            |e| format!("cannot create a folder in {}: {}", parent.display(), fsops::io_text(&e));
         let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
         let name = format!("lop-fleet-{}-{since}", process::id());
         let dir = fsops::Dir::open(&parent).map_err(cannot)?;

@@ -46,17 +46,22 @@ impl Row<'_> {
             return None;
         }
         // An ETag of an object that was uploaded in parts ends with a dash and their number.
-        let digits = self.etag.as_deref()?.trim_matches('"').as_bytes();
-        let mut md5 = [0; 16];
-        if digits.len() != 2 * md5.len() {
-            return None;
-        }
-        for (byte, pair) in md5.iter_mut().zip(digits.chunks_exact(2)) {
-            let digit = |digit: u8| char::from(digit).to_digit(16);
-            *byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
-        }
-        Some(md5)
+        md5_of(self.etag.as_deref()?.trim_matches('"'))
     }
+}
+
+/// Returns the MD5 digest with these 32 hexadecimal digits.
+pub(crate) fn md5_of(digits: &str) -> Option<[u8; 16]> {
+    let digits = digits.as_bytes();
+    let mut md5 = [0; 16];
+    if digits.len() != 2 * md5.len() {
+        return None;
+    }
+    for (byte, pair) in md5.iter_mut().zip(digits.chunks_exact(2)) {
+        let digit = |digit: u8| char::from(digit).to_digit(16);
+        *byte = u8::try_from(digit(pair[0])? << 4 | digit(pair[1])?).ok()?;
+    }
+    Some(md5)
 }
 
 #[cfg(test)]
@@ -99,7 +104,9 @@ mod tests {
         let deleted = Row { is_delete_marker: Some(true), size: None, ..row(ETAG, None) };
         assert_eq!(deleted.object(), Ok(None));
         assert_eq!(Row { is_latest: Some(false), ..row(ETAG, None) }.object(), Ok(None));
-        assert!(Row { is_latest: Some(true), ..row(ETAG, None) }.object().is_ok_and(|o| o.is_some()));
+        assert!(
+            Row { is_latest: Some(true), ..row(ETAG, None) }.object().is_ok_and(|o| o.is_some())
+        );
         assert!(Row { size: None, ..row(ETAG, None) }.object().is_err());
     }
 }

@@ -106,7 +106,8 @@ fn all_engines_agree_about_unusual_files() {
     compare(&hosts);
     // A comparison of empty answers would prove nothing.
     let answers = answers(&ask(&hosts, &[]));
-    let empty: Vec<_> = answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
+    let empty: Vec<_> =
+        answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
     assert!(empty.is_empty(), "{empty:?}");
     assert!(answers["largest-files"].to_string().contains("4611686018427387905"));
     assert!(answers["seen-by-several-hosts"].to_string().contains("[61267,-6,"));
@@ -201,8 +202,7 @@ fn copies() -> Hosts {
             replaces: false,
         };
         let files = (0..COPIES).map(file);
-        let made =
-            export_rows([&content], files, hosts.dir.path(), &options, &Progress::default());
+        let made = export_rows([&content], files, hosts.dir.path(), &options, &Progress::default());
         made.expect("exported");
     }
     hosts
@@ -225,7 +225,8 @@ fn all_engines_count_ten_million_copies() {
         assert_eq!(answer["rows"], expected);
     }
     let Some(python) = python() else { return };
-    let output = python.command().args(["-B", COPIES_SCRIPT]).arg(hosts.dir.path()).arg(groups).run();
+    let output =
+        python.command().args(["-B", COPIES_SCRIPT]).arg(hosts.dir.path()).arg(groups).run();
     for line in output.success().stdout_str().lines() {
         assert_eq!(serde_json::from_str::<Value>(line).expect("JSON"), expected);
     }

@@ -12,6 +12,7 @@ mod golden;
 mod growth;
 #[path = "../../../crates/fleet/tests/it/hosts.rs"]
 mod hosts;
+mod inventory;
 mod locate;
 mod page;
 mod plan;

@@ -82,7 +82,8 @@ fn spark_that_cannot_be_used_is_an_error() {
     let hosts = two_hosts();
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
     let command = || sandbox.command().arg("sql").arg(hosts.dir.path()).arg("SELECT 1");
-    let output = command().args(["--engine", "spark://localhost:1"]).env("SPARK_HOME", "/nowhere").run();
+    let output =
+        command().args(["--engine", "spark://localhost:1"]).env("SPARK_HOME", "/nowhere").run();
     let expected = "lop-fleet: cannot run /nowhere/bin/spark-submit: No such file or directory; install Spark, or set \
                     SPARK_HOME\n";
     assert_eq!(output.code(1).stderr_str(), expected);

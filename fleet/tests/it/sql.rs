@@ -19,7 +19,12 @@ const TYPES: &str = "SELECT host, size, head, digest, size > 1500 AS large, avg(
 #[test]
 fn a_table_has_numbers_on_the_right() {
     let hosts = two_hosts();
-    let output = sql(&hosts, &["SELECT host, size, digest, 'a' AS \"B\" FROM inodes WHERE size BETWEEN 1 AND 1001 ORDER BY 1, 2"]);
+    let output = sql(
+        &hosts,
+        &[
+            "SELECT host, size, digest, 'a' AS \"B\" FROM inodes WHERE size BETWEEN 1 AND 1001 ORDER BY 1, 2",
+        ],
+    );
     let expected = format!(
         "\
 host    size  digest{0:58}  B
@@ -63,7 +68,8 @@ fn parquet_goes_to_a_new_file_that_other_engines_read() {
     let again = sql(&hosts, &args);
     assert!(again.code(1).stderr_str().ends_with("rows.parquet exists\n"), "{again:?}");
     let Some(python) = testkit::python() else { return };
-    let script = "import duckdb, sys\nfor row in duckdb.read_parquet(sys.argv[1]).fetchall(): print(row)";
+    let script =
+        "import duckdb, sys\nfor row in duckdb.read_parquet(sys.argv[1]).fetchall(): print(row)";
     let read = python.command().args(["-B", "-c", script]).arg(&path).run();
     let rows: Vec<&str> = read.success().stdout_str().lines().collect();
     assert_eq!(rows[0], "('laptop', 77, 1, None, False, 2015.4)");
@@ -161,7 +167,10 @@ fn names_cannot_disturb_a_terminal_or_a_table() {
     assert_eq!(output.success().stdout_str().lines().count(), 5, "{output:?}");
     assert!(!output.stdout_str().contains('\u{1b}'));
     let csv = sql(&hosts, &["--format", "csv", query]);
-    assert!(csv.success().stdout_str().contains("\"a\u{1b}[2J\nb\""), "a pipe gets the text as it is");
+    assert!(
+        csv.success().stdout_str().contains("\"a\u{1b}[2J\nb\""),
+        "a pipe gets the text as it is"
+    );
     assert!(!sql(&hosts, &["--json", query]).stdout_str().contains('\u{1b}'));
 }
 

@@ -42,7 +42,8 @@ pub(crate) fn unusual() -> Hosts {
     ];
     hosts.export_names("laptop", laptop, Names::Plain, None);
     hosts.problems.clear();
-    hosts.export("nas", &[(1000, 1, 1), (1000, 1, 1), (2000, NEGATIVE, 3), (5000, 3, 0), (5, 1, 5)]);
+    hosts
+        .export("nas", &[(1000, 1, 1), (1000, 1, 1), (2000, NEGATIVE, 3), (5000, 3, 0), (5, 1, 5)]);
     hosts.export("no-digests", &[(1000, 1, 0), (2000, 0, 0), (5000, 2, 0), (123, 0, 0)]);
     hosts.export_names("empty", &[], Names::Plain, None);
     hosts.shared_fsid = Some(NEGATIVE);

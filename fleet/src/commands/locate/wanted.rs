@@ -6,12 +6,14 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use content::{Digest, Head, head_length, head_of};
-use export::{InodeKey, Key, Stored};
+use export::{InodeKey, Key, Stored, StoredDigest};
 use fsops::io_text;
+use md5::{Digest as _, Md5};
 
 /// The content to find, as the exports store it.
 pub(super) struct Wanted {
-    digest: [u8; 32],
+    /// Its digests, of different kinds.
+    digests: Vec<StoredDigest>,
     /// The size and the head of the content. `None` if only the digest is known.
     size_and_head: Option<(u64, Option<i64>)>,
 }
@@ -21,8 +23,8 @@ pub(super) struct Wanted {
 pub(super) enum Match {
     Equal,
     Different,
-    /// The inode has no digest, and its size and its head are those of the content as far as they are
-    /// known.
+    /// The inode has no digest, or one of another kind, and its size and its head are those of the content as far as
+    /// they are known.
     Unknown,
 }
 
@@ -33,20 +35,24 @@ impl Wanted {
     ///
     /// Fails if the file cannot be read, is not a regular file or is empty.
     pub(super) fn new(what: &Path, key: Option<&Key>) -> Result<Wanted, Box<dyn Error>> {
-        let digest = what.to_str().and_then(|text| text.parse::<Digest>().ok());
-        let (digest, size_and_head) = if let Some(digest) = digest.filter(|_| !what.exists()) {
-            (digest, None)
+        let typed = what.to_str().and_then(digest_of).filter(|_| !what.exists());
+        let (mut digests, size_and_head) = if let Some(digest) = typed {
+            (vec![digest], None)
         } else {
-            let (size, head, digest) = read(what).map_err(|e| unreadable(what, &e))?;
+            let Content { size, head, digests } = read(what).map_err(|e| unreadable(what, &e))?;
             let head = key.map_or(head.0.get().cast_signed(), |key| key.head(head, size));
-            (digest, Some((size, Some(head))))
+            (digests.to_vec(), Some((size, Some(head))))
         };
-        if digest == Digest::of(b"") {
+        if digests.contains(&StoredDigest::Blake3(Digest::of(b"").0)) {
             let what = what.display();
             return Err(format!("cannot search {what}: exports contain no empty files").into());
         }
-        let digest = key.map_or(digest.0, |key| key.digest(digest.0));
-        Ok(Wanted { digest, size_and_head })
+        for digest in &mut digests {
+            if let (StoredDigest::Blake3(bytes), Some(key)) = (&mut *digest, key) {
+                *bytes = key.digest(*bytes);
+            }
+        }
+        Ok(Wanted { digests, size_and_head })
     }
 
     /// Adds the size and the head, if they are not known, from the first inode with the digest. They
@@ -60,10 +66,9 @@ impl Wanted {
             if self.size_and_head.is_some() {
                 break;
             }
-            let digest = Some(self.digest);
-            let found = &mut self.size_and_head;
+            let Wanted { digests, size_and_head: found } = &mut self;
             export.each_inode(None, |inode| {
-                if inode.digest == digest {
+                if inode.digest.is_some_and(|digest| digests.contains(&digest)) {
                     *found = found.or(Some((inode.size, inode.head)));
                 }
             })?;
@@ -79,8 +84,10 @@ impl Wanted {
     /// Returns whether an inode has the content.
     pub(super) fn matches(&self, inode: &InodeKey) -> Match {
         let differ = |a: Option<i64>, b: Option<i64>| a.zip(b).is_some_and(|(a, b)| a != b);
-        match (inode.digest, self.size_and_head) {
-            (Some(digest), _) if digest == self.digest => Match::Equal,
+        let of_kind =
+            |digest: &StoredDigest| self.digests.iter().find(|wanted| wanted.is_of_kind(digest));
+        match (inode.digest.as_ref().and_then(of_kind), self.size_and_head) {
+            (Some(wanted), _) if inode.digest.as_ref() == Some(wanted) => Match::Equal,
             (Some(_), _) => Match::Different,
             // An empty file has no digest and needs none.
             (None, None) if inode.size == 0 => Match::Different,
@@ -92,19 +99,32 @@ impl Wanted {
     }
 }
 
+/// Returns the digest that a user has typed: BLAKE3, or MD5 as in the ETag of an object.
+fn digest_of(text: &str) -> Option<StoredDigest> {
+    let digest = text.parse::<Digest>().map(|digest| StoredDigest::Blake3(digest.0));
+    digest.ok().or_else(|| Some(StoredDigest::Md5(crate::inventory::md5_of(text)?)))
+}
+
 /// Returns the message for a file that cannot be read.
 fn unreadable(what: &Path, error: &io::Error) -> String {
     let text = format!("cannot read {}: {}", what.display(), io_text(error));
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            format!("{text}; name a file, or a BLAKE3 digest of 64 hexadecimal digits")
-        }
+        io::ErrorKind::NotFound => format!(
+            "{text}; name a file, a BLAKE3 digest of 64 hexadecimal digits, or an MD5 digest of 32"
+        ),
         _ => text,
     }
 }
 
-/// Returns the size, the head and the digest of a regular file.
-fn read(path: &Path) -> io::Result<(u64, Head, Digest)> {
+/// The content of a file.
+struct Content {
+    size: u64,
+    head: Head,
+    digests: [StoredDigest; 2],
+}
+
+/// Reads a regular file.
+fn read(path: &Path) -> io::Result<Content> {
     let metadata = path.metadata()?;
     // Opening a FIFO would wait for a writer.
     if !metadata.is_file() {
@@ -113,8 +133,21 @@ fn read(path: &Path) -> io::Result<(u64, Head, Digest)> {
     let mut file = File::open(path)?;
     let mut beginning = Vec::new();
     Read::by_ref(&mut file).take(head_length(metadata.len())).read_to_end(&mut beginning)?;
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(&beginning);
-    let rest = io::copy(&mut file, &mut hasher)?;
-    Ok((beginning.len() as u64 + rest, head_of(&beginning), hasher.finalize().into()))
+    let (mut blake3, mut md5) = (blake3::Hasher::new(), Md5::new());
+    blake3.update(&beginning);
+    md5.update(&beginning);
+    let mut buffer = vec![0; 1 << 20];
+    let mut size = beginning.len() as u64;
+    loop {
+        let bytes = match file.read(&mut buffer)? {
+            0 => break,
+            length => &buffer[..length],
+        };
+        size += bytes.len() as u64;
+        blake3.update(bytes);
+        md5.update(bytes);
+    }
+    let digests =
+        [StoredDigest::Blake3(blake3.finalize().into()), StoredDigest::Md5(md5.finalize().into())];
+    Ok(Content { size, head: head_of(&beginning), digests })
 }
