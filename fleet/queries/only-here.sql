@@ -1,11 +1,12 @@
 -- Which part of each host exists elsewhere, which only here, and which has not been compared?
+-- Digests of different lengths are of different kinds and cannot be compared.
 -- The query compares each file with all files of its size. 'lop-fleet report' answers it in linear time.
 WITH answers AS (
     SELECT i.host, i.inode_id, i.size, CASE
         WHEN bool_or(coalesce(o.digest = i.digest, false)) THEN 'elsewhere'
         WHEN bool_and(o.host IS NULL
             OR coalesce(o.head <> i.head, false)
-            OR coalesce(o.digest <> i.digest, false)) THEN 'only here'
+            OR coalesce(o.digest <> i.digest AND length(hex(o.digest)) = length(hex(i.digest)), false)) THEN 'only here'
         ELSE 'not compared' END AS answer
     FROM inodes i
     LEFT JOIN inodes o ON o.bucket = i.bucket AND o.size = i.size AND o.host <> i.host

@@ -1,7 +1,8 @@
 //! Fleets with everything that is unusual in exports.
 
 use catalog::FileState;
-use export::Names;
+use export::{Names, Object, Options, export_objects};
+use runtime::Progress;
 use testkit::dice::Dice;
 
 use crate::hosts::{Hosts, Inode, Name};
@@ -9,8 +10,23 @@ use crate::hosts::{Hosts, Inode, Name};
 /// An inode number, and the number of a head, that are negative in exports.
 const NEGATIVE: u64 = u64::MAX - 5;
 
+/// Exports a bucket with objects of some sizes and MD5 digests; 0 for none.
+fn bucket(hosts: &Hosts, name: &str, objects: &[(u64, u8)]) {
+    let object = |(number, &(size, digest)): (usize, &(u64, u8))| Object {
+        key: format!("dir//{number}").into_bytes(),
+        size,
+        mtime_ns: 7,
+        md5: (digest > 0).then_some([digest; 16]),
+    };
+    let objects = objects.iter().enumerate().map(object).collect();
+    let host = name.into();
+    let options = Options { host, names: Names::Plain, key: None, created_ms: 5, replaces: false };
+    let exported = export_objects(name, objects, hosts.dir.path(), &options, &Progress::default());
+    exported.expect("exported");
+}
+
 /// Hosts with names that are not UTF-8, negative numbers, files without head or digest, damaged files, a file system
-/// that two hosts have scanned, a host without names, and an older export.
+/// that two hosts have scanned, a host without names, two buckets, and an older export.
 pub(crate) fn unusual() -> Hosts {
     let mut hosts = Hosts::new();
     hosts.export("laptop", &[(1000, 1, 1), (1000, 1, 1), (1, 1, 99)]);
@@ -46,6 +62,8 @@ pub(crate) fn unusual() -> Hosts {
         .export("nas", &[(1000, 1, 1), (1000, 1, 1), (2000, NEGATIVE, 3), (5000, 3, 0), (5, 1, 5)]);
     hosts.export("no-digests", &[(1000, 1, 0), (2000, 0, 0), (5000, 2, 0), (123, 0, 0)]);
     hosts.export_names("empty", &[], Names::Plain, None);
+    bucket(&hosts, "bucket-1", &[(1000, 1), (1000, 1), (123, 0), (9, 2), (6, 0), (5, 9)]);
+    bucket(&hosts, "bucket-2", &[(1000, 1), (9, 3), (8, 8)]);
     hosts.shared_fsid = Some(NEGATIVE);
     let part: &[Inode] = &[(4096, 50, 50), (4096, 51, 51), (4097, 0, 0), (4096, 50, 50)];
     hosts.export("part-1", part);

@@ -132,11 +132,15 @@ def only_here(t):
     def differ(a, b):
         return a is not None and b is not None and a != b
 
+    def digests_differ(a, b):
+        # Digests of different lengths are of different kinds.
+        return differ(a, b) and len(a) == len(b)
+
     for row in t["inodes"]:
         others = [o for o in sizes[row["size"],] if o["host"] != row["host"]]
         if row["digest"] is not None and any(o["digest"] == row["digest"] for o in others):
             answer = "elsewhere"
-        elif all(differ(o["head"], row["head"]) or differ(o["digest"], row["digest"]) for o in others):
+        elif all(differ(o["head"], row["head"]) or digests_differ(o["digest"], row["digest"]) for o in others):
             answer = "only here"
         else:
             answer = "not compared"
