@@ -9,7 +9,6 @@
 //! | [`inventory`] | Reads S3 Inventories. |
 //! | [`formats`] | Prints the rows of queries. |
 //! | [`output`] | Prints results, problems and errors. |
-//! | [`page`] | Writes reports as web pages. |
 //! | [`table`] | Lays out tables of text. |
 
 mod args;
@@ -19,7 +18,6 @@ mod exports;
 mod formats;
 mod inventory;
 mod output;
-mod page;
 mod table;
 
 use std::process::ExitCode;

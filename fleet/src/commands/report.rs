@@ -1,5 +1,6 @@
 //! `lop-fleet report`: what the hosts have in common.
 
+mod page;
 mod text;
 
 use std::error::Error;
@@ -17,7 +18,6 @@ use crate::args::ReportArgs;
 use crate::commands::growth;
 use crate::exports::{Distinct, newest};
 use crate::output::Output;
-use crate::page;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
@@ -50,35 +50,35 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
 
 /// The report for programs.
 #[derive(Serialize)]
-pub(crate) struct Document {
-    pub(crate) hosts: Vec<Host>,
+struct Document {
+    hosts: Vec<Host>,
     /// Contents that several files have, and these files without one of each.
-    pub(crate) groups: u64,
-    pub(crate) redundant: Amount,
+    groups: u64,
+    redundant: Amount,
     /// Contents that several hosts have.
-    pub(crate) shared_groups: u64,
+    shared_groups: u64,
     /// The pairs of hosts that share most.
     pairs: Vec<Pair>,
     /// The contents with the most redundant bytes.
-    pub(crate) contents: Vec<Content>,
+    contents: Vec<Content>,
 }
 
 #[derive(Clone, Copy, Serialize)]
-pub(crate) struct Amount {
-    pub(crate) files: u64,
-    pub(crate) bytes: u64,
+struct Amount {
+    files: u64,
+    bytes: u64,
 }
 
 #[derive(Serialize)]
-pub(crate) struct Host {
+struct Host {
     #[serde(rename = "host")]
-    pub(crate) name: String,
+    name: String,
     export_id: String,
-    pub(crate) all: Amount,
-    pub(crate) elsewhere: Amount,
-    pub(crate) only_here: Amount,
-    pub(crate) unknown: Amount,
-    pub(crate) redundant: Amount,
+    all: Amount,
+    elsewhere: Amount,
+    only_here: Amount,
+    unknown: Amount,
+    redundant: Amount,
 }
 
 #[derive(Serialize)]
@@ -88,12 +88,12 @@ struct Pair {
 }
 
 #[derive(Serialize)]
-pub(crate) struct Content {
-    pub(crate) size: u64,
-    pub(crate) digest: String,
-    pub(crate) files: u64,
-    pub(crate) hosts: u32,
-    pub(crate) redundant_bytes: u64,
+struct Content {
+    size: u64,
+    digest: String,
+    files: u64,
+    hosts: u32,
+    redundant_bytes: u64,
 }
 
 impl Document {

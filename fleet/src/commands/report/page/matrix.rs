@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use maud::{Markup, html};
 use runtime::quantity::{count, size};
 
-use super::{name, thousandths};
-use crate::commands::report::Host;
+use super::{Host, name, thousandths};
 
 /// Returns the matrix of the hosts, or of those `most` hosts that share most with another one.
 pub(super) fn of(hosts: &[Host], shared: impl Fn(usize, usize) -> u64, most: usize) -> Markup {

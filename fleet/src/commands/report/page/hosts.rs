@@ -3,8 +3,7 @@
 use maud::{Markup, html};
 use runtime::quantity::{count, size};
 
-use super::{name, percent, thousandths};
-use crate::commands::report::Host;
+use super::{Host, name, percent, thousandths};
 
 /// Returns the table of hosts. The bars of all hosts have the same scale.
 pub(super) fn of(hosts: &[Host]) -> Markup {

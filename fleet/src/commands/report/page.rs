@@ -15,18 +15,18 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use runtime::quantity::{count, counted, size};
 use runtime::shown::{shown_name, write_html};
 
+use super::{Content, Document, Host};
 use crate::commands::growth::Export;
-use crate::commands::report::{Content, Document};
 
 /// The style. Colours have a contrast of at least 4.5:1 in both schemes, and none of them is the only sign of something.
 const STYLE: &str = include_str!("page/page.css");
 
-/// The largest numbers of hosts in the matrix, so that browsers still show it.
+/// The largest number of hosts in the matrix, so that browsers still show it.
 const MOST_IN_MATRIX: usize = 100;
 
 /// Returns the page. `shared` returns the bytes that two hosts share, by their indexes in the report. `exports` are all
 /// exports of these hosts, sorted by host and time.
-pub(crate) fn of(
+pub(super) fn of(
     report: &Document,
     shared: impl Fn(usize, usize) -> u64,
     exports: &[Export],
@@ -66,9 +66,7 @@ pub(crate) fn of(
 
 /// Returns the sums over all hosts.
 fn summary(report: &Document) -> Markup {
-    let sum = |of: fn(&crate::commands::report::Host) -> u64| {
-        report.hosts.iter().map(of).fold(0, u64::saturating_add)
-    };
+    let sum = |of: fn(&Host) -> u64| report.hosts.iter().map(of).fold(0, u64::saturating_add);
     let tiles = [
         ("All files", size(sum(|host| host.all.bytes)), count(sum(|host| host.all.files))),
         (
