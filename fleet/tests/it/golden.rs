@@ -27,7 +27,7 @@ const QUERIES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/queries");
 pub(crate) type Answers = BTreeMap<String, Value>;
 
 /// Returns the files of the queries, sorted.
-fn queries() -> Vec<PathBuf> {
+pub(crate) fn queries() -> Vec<PathBuf> {
     let entries = fs::read_dir(QUERIES).expect("a folder").map(|entry| entry.expect("one").path());
     let mut files: Vec<PathBuf> = entries.collect();
     files.sort();
@@ -35,37 +35,38 @@ fn queries() -> Vec<PathBuf> {
     files
 }
 
-fn name(query: &Path) -> String {
+pub(crate) fn name(query: &Path) -> String {
     query.file_stem().expect("a name").to_string_lossy().into_owned()
 }
 
 /// Runs all queries in one process.
 fn ask(hosts: &Hosts, args: &[&str]) -> Output {
-    ask_with(hosts, |command| command.args(args))
+    ask_with(hosts, &queries(), |command| command.args(args))
 }
 
-/// Runs all queries in one process, with a command that `prepare` has changed.
+/// Runs some queries in one process, with a command that `prepare` has changed.
 pub(crate) fn ask_with(
     hosts: &Hosts,
+    queries: &[PathBuf],
     prepare: impl for<'a> FnOnce(Invocation<'a>) -> Invocation<'a>,
 ) -> Output {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
     let mut command = prepare(sandbox.command().args(["sql", "--json"]).arg(hosts.dir.path()));
-    for query in queries() {
+    for query in queries {
         command = command.arg("--file").arg(query);
     }
     command.run()
 }
 
-/// Returns the rows of a run with all queries.
-pub(crate) fn answers(output: &Output) -> Answers {
+/// Returns the rows of a run with these queries.
+pub(crate) fn answers(output: &Output, queries: &[PathBuf]) -> Answers {
     let documents = output.success().stdout_str().lines();
     let rows = documents.map(|line| {
         let mut document: Value = serde_json::from_str(line).expect("JSON");
         document["rows"].take()
     });
-    let answers: Answers = queries().iter().map(|query| name(query)).zip(rows).collect();
-    assert_eq!(answers.len(), queries().len(), "{output:?}");
+    let answers: Answers = queries.iter().map(|query| name(query)).zip(rows).collect();
+    assert_eq!(answers.len(), queries.len(), "{output:?}");
     answers
 }
 
@@ -94,7 +95,7 @@ pub(crate) fn differences(answers: &Answers, expected: &Answers) -> Vec<String> 
 /// Checks the answers of `lop-fleet` about a fleet.
 fn compare(hosts: &Hosts) {
     let Some(expected) = oracles(hosts) else { return };
-    let answers = answers(&ask(hosts, &[]));
+    let answers = answers(&ask(hosts, &[]), &queries());
     for expected in &expected {
         assert_eq!(differences(&answers, expected), [""; 0]);
     }
@@ -105,9 +106,8 @@ fn all_engines_agree_about_unusual_files() {
     let hosts = worlds::unusual();
     compare(&hosts);
     // A comparison of empty answers would prove nothing.
-    let answers = answers(&ask(&hosts, &[]));
-    let empty: Vec<_> =
-        answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
+    let answers = answers(&ask(&hosts, &[]), &queries());
+    let empty: Vec<_> = answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
     assert!(empty.is_empty(), "{empty:?}");
     assert!(answers["largest-files"].to_string().contains("4611686018427387905"));
     assert!(answers["seen-by-several-hosts"].to_string().contains("[61267,-6,"));
@@ -135,8 +135,8 @@ fn all_engines_agree_about_random_files() {
 #[test]
 fn a_missing_row_is_a_difference() {
     let hosts = worlds::unusual();
-    let right = answers(&ask(&hosts, &[]));
-    let wrong = answers(&ask(&hosts, &["--host", "laptop", "--host", "nas"]));
+    let right = answers(&ask(&hosts, &[]), &queries());
+    let wrong = answers(&ask(&hosts, &["--host", "laptop", "--host", "nas"]), &queries());
     let differ = differences(&wrong, &right);
     assert!(differ.len() > 10, "{differ:?}");
     assert!(differ[0].contains("instead of"), "{differ:?}");
@@ -146,7 +146,7 @@ fn a_missing_row_is_a_difference() {
 #[test]
 fn little_memory_gives_the_same_rows_or_an_error() {
     let hosts = worlds::random(7, 3000);
-    let right = answers(&ask(&hosts, &[]));
+    let right = answers(&ask(&hosts, &[]), &queries());
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
     let (mut same, mut failed) = (0, 0);
     for memory in ["20k", "300k", "3M"] {
