@@ -13,6 +13,8 @@ use runtime::quantity::parse_size;
 pub(crate) use inventory::InventoryArgs;
 pub(crate) use sql::SqlArgs;
 
+use crate::engines::Engine;
+
 /// Answers questions over the exports of many hosts
 ///
 /// 'lop export DIR' on each host writes its catalog to a folder. Collect the folders of all hosts in one place, for
@@ -84,7 +86,13 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) limit: usize,
 
-    /// Use about this much memory
+    /// Compare in this process, or on a Spark cluster: local or spark://HOST:PORT
+    ///
+    /// lop-fleet runs spark-submit, from SPARK_HOME or PATH. The workers must be able to read DIR at the same path.
+    #[arg(long, value_name = "ENGINE", default_value = "local")]
+    pub(crate) engine: Engine,
+
+    /// Use about this much memory; not with Spark
     ///
     /// The less memory, the more often parts of the exports are read.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1G")]

@@ -1,13 +1,14 @@
 //! `lop-fleet report`: what the hosts have in common.
 
 mod page;
+mod queries;
 mod text;
 
 use std::error::Error;
 use std::thread;
 
 use export::Stored;
-use fleet::{Copies, HostTotals, Matrix, Options, Part, Report, TopContent, compare};
+use fleet::{Copies, HostTotals, Options, Part, Report, TopContent, compare};
 use jiff::Timestamp;
 use runtime::Progress;
 use runtime::quantity::counted;
@@ -16,12 +17,45 @@ use serde::Serialize;
 use crate::Exit;
 use crate::args::ReportArgs;
 use crate::commands::growth;
+use crate::engines::Engine;
 use crate::exports::{Distinct, newest};
 use crate::output::Output;
 
 /// Runs the command.
 pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
     let (exports, has_problems) = newest(&args.dir, &args.hosts)?;
+    let Compared { document, seen_before, shared } = match &args.engine {
+        Engine::Local => compare_here(args, &exports)?,
+        engine @ Engine::Spark(_) => queries::report(args, engine, &exports)?,
+    };
+    if args.html {
+        output.write(page_of(args, &document, &shared)?.as_bytes())?;
+    } else {
+        output.print(&document, text::of(&document).as_bytes())?;
+    }
+    if seen_before > 0 {
+        output.note(&format!(
+            "{} counted once, for the first of the hosts that have scanned its file system",
+            counted(seen_before, "file is", "files are")
+        ));
+    }
+    if document.hosts.iter().any(|host| host.unknown.files > 0) {
+        output.hint_hash_all();
+    }
+    Ok(if has_problems { Exit::Partial } else { Exit::Done })
+}
+
+/// The result of a comparison.
+struct Compared {
+    document: Document,
+    /// Number of files that count only for another host.
+    seen_before: u64,
+    /// Returns the bytes that two hosts have in common.
+    shared: Box<dyn Fn(usize, usize) -> u64>,
+}
+
+/// Compares the exports in this process.
+fn compare_here(args: &ReportArgs, exports: &[Stored]) -> Result<Compared, Box<dyn Error>> {
     let options = Options {
         memory: args.memory,
         threads: thread::available_parallelism().map_or(1, usize::from),
@@ -30,22 +64,11 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
     let empty = || Report::new(exports.len(), args.limit);
     let distinct = Distinct::new(exports.iter().map(Part::whole).collect(), args.memory)?;
     let report = compare(&distinct.parts(), &options, empty, &Progress::default())?;
-    let document = Document::new(&exports, &report, args.limit);
-    if args.html {
-        output.write(page_of(args, &document, &report.matrix)?.as_bytes())?;
-    } else {
-        output.print(&document, text::of(&document).as_bytes())?;
-    }
-    if distinct.seen_before() > 0 {
-        output.note(&format!(
-            "{} counted once, for the first of the hosts that have scanned its file system",
-            counted(distinct.seen_before(), "file is", "files are")
-        ));
-    }
-    if document.hosts.iter().any(|host| host.unknown.files > 0) {
-        output.hint_hash_all();
-    }
-    Ok(if has_problems { Exit::Partial } else { Exit::Done })
+    Ok(Compared {
+        document: Document::new(exports, &report, args.limit),
+        seen_before: distinct.seen_before(),
+        shared: Box::new(move |one, other| report.matrix.shared(one, other)),
+    })
 }
 
 /// The report for programs.
@@ -128,12 +151,11 @@ impl Host {
 fn page_of(
     args: &ReportArgs,
     document: &Document,
-    matrix: &Matrix,
+    shared: &dyn Fn(usize, usize) -> u64,
 ) -> Result<String, Box<dyn Error>> {
     let hosts: Vec<String> = document.hosts.iter().map(|host| host.name.clone()).collect();
     // lop-fleet growth names exports that cannot be used.
     let (exports, _unusable) = growth::exports(&args.dir, &hosts)?;
-    let shared = |one, other| matrix.shared(one, other);
     Ok(page::of(document, shared, &exports, Timestamp::now()))
 }
 

@@ -17,6 +17,7 @@ mod locate;
 mod page;
 mod plan;
 mod report;
+mod report_sql;
 mod spark;
 mod sql;
 mod survey;

@@ -22,6 +22,7 @@ pub(crate) fn on<'a>(spark: &Spark, command: Invocation<'a>) -> Invocation<'a> {
 fn spark_answers_as_the_other_engines_do() {
     let Some(spark) = Spark::start() else { return };
     golden_queries_have_the_same_rows(&spark);
+    reports_are_equal(&spark);
     values_keep_their_types(&spark);
     errors_are_one_line(&spark);
     queries_end_with_lop_fleet(&spark);
@@ -39,6 +40,19 @@ fn golden_queries_have_the_same_rows(spark: &Spark) {
         for expected in oracles(&hosts).iter().flatten() {
             assert_eq!(differences(&answers, expected), [""; 0]);
         }
+    }
+}
+
+fn reports_are_equal(spark: &Spark) {
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
+    for (hosts, args) in [
+        (worlds::unusual(), &["--json", "--limit", "3"][..]),
+        (worlds::random(5, 300), &["--min-size", "1024"]),
+    ] {
+        let command = || sandbox.command().arg("report").arg(hosts.dir.path()).args(args);
+        let (here, there) = (command().run(), on(spark, command()).run());
+        assert_eq!(there.success().stdout_str(), here.success().stdout_str());
+        assert_eq!(there.stderr_str(), here.stderr_str());
     }
 }
 

@@ -1,0 +1,2 @@
+-- How many files count only for another host?
+SELECT count(*) AS files FROM seen
