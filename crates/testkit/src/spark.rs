@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Signal, TEST_TIMEOUT};
 use crate::forks::spawn;
 use crate::process::{find_tool, poll, run_tool, wait_exit};
 use crate::running::signal_process;
 use crate::temp::TempTree;
+use crate::{Signal, TEST_TIMEOUT};
 
 /// The variable that names an interpreter that has `PySpark`.
 const VARIABLE: &str = "LOP_TEST_SPARK";
@@ -132,7 +132,11 @@ impl Spark {
     }
 
     /// Waits until the log of a daemon contains something.
-    fn wait_for<T>(&self, name: &str, mut found: impl FnMut(&str) -> Option<T>) -> Result<T, String> {
+    fn wait_for<T>(
+        &self,
+        name: &str,
+        mut found: impl FnMut(&str) -> Option<T>,
+    ) -> Result<T, String> {
         let log = self.log(name);
         let read = || fs::read_to_string(&log).unwrap_or_default();
         let deadline = Instant::now() + TEST_TIMEOUT;

@@ -1,31 +1,57 @@
-//! A Python environment with other engines that read the exports of lop. Tests compare their answers
+//! Python environments with other engines that read the exports of lop. Tests compare their answers
 //! with those of the catalog, and races their times with those of lop-fleet.
 //!
-//! The environment is the folder `target/python`. It is created once, and again if the list of packages
-//! changes. Versions are pinned, so that a test does not change its result without a change of the
-//! source tree. Without Python or a network, the tests that need it are skipped.
+//! The environments are the folders `target/python` and `target/spark`. Each is created once, and again if its list
+//! of packages changes. Versions are pinned, so that a test does not change its result without a change of the
+//! source tree. Without Python or a network, the tests that need an environment are skipped.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The packages, as pip names them.
-const PACKAGES: [&str; 1] = ["duckdb==2.0.1"];
+/// An environment.
+pub(crate) struct Environment {
+    /// Its folder below `target`.
+    folder: &'static str,
+    /// The packages, as pip names them.
+    packages: &'static [&'static str],
+    /// What pip may install.
+    sources: &'static [&'static str],
+    /// The variable that names the interpreter to the tests (`testkit`).
+    pub(crate) variable: &'static str,
+}
 
-/// The variable that names the interpreter to the tests (`testkit::python`).
-pub(crate) const VARIABLE: &str = "LOP_TEST_PYTHON";
+/// `DuckDB`.
+pub(crate) const ENGINES: Environment = Environment {
+    folder: "python",
+    packages: &["duckdb==2.0.1"],
+    sources: &["--only-binary", ":all:"],
+    variable: "LOP_TEST_PYTHON",
+};
 
-/// Returns the interpreter of the environment below `target`, after installing the packages if they
-/// are missing. Prints the reason and returns `None` if they cannot be installed.
-pub(crate) fn install(target: &Path) -> Option<PathBuf> {
-    install_packages(&PACKAGES, &target.join("python"))
-        .map_err(|reason| println!("skipped: what needs {}: {reason}", PACKAGES.join(" ")))
-        .ok()
+/// Spark, of which there is only a source package. It is large, and needs Java.
+pub(crate) const SPARK: Environment = Environment {
+    folder: "spark",
+    packages: &["pyspark==4.3.0"],
+    sources: &["--only-binary", ":all:", "--no-binary", "pyspark"],
+    variable: "LOP_TEST_SPARK",
+};
+
+impl Environment {
+    /// Returns the interpreter of the environment below `target`, after installing the packages if they
+    /// are missing. Prints the reason and returns `None` if they cannot be installed.
+    pub(crate) fn install(&self, target: &Path) -> Option<PathBuf> {
+        install_packages(self.packages, self.sources, &target.join(self.folder))
+            .map_err(|reason| {
+                println!("skipped: what needs {}: {reason}", self.packages.join(" "));
+            })
+            .ok()
+    }
 }
 
 /// Creates the environment in `folder`, unless it is there with these packages.
-fn install_packages(packages: &[&str], folder: &Path) -> Result<PathBuf, String> {
+fn install_packages(packages: &[&str], sources: &[&str], folder: &Path) -> Result<PathBuf, String> {
     let interpreter = folder.join("bin/python");
     // Written last: an environment without this file is incomplete.
     let list = folder.join("packages.txt");
@@ -38,7 +64,8 @@ fn install_packages(packages: &[&str], folder: &Path) -> Result<PathBuf, String>
     finish(venv, "python3 cannot create an environment (on Debian: apt-get install python3-venv)")?;
     let mut pip = Command::new(&interpreter);
     pip.args(["-m", "pip", "install", "--no-cache-dir", "--disable-pip-version-check", "--quiet"])
-        .args(["--only-binary", ":all:", "--retries", "1", "--timeout", "30"])
+        .args(["--retries", "1", "--timeout", "30"])
+        .args(sources)
         .args(packages);
     finish(pip, "pip cannot install them")?;
     write(&list, &wanted).map_err(|e| format!("{}: {e}", list.display()))?;
@@ -83,7 +110,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("bin")).expect("made");
         std::os::unix::fs::symlink("/bin/true", folder.join("bin/python")).expect("linked");
         std::fs::write(folder.join("packages.txt"), "a==1\nb==2").expect("written");
-        let kept = install_packages(&["a==1", "b==2"], &folder);
+        let kept = install_packages(&["a==1", "b==2"], &[], &folder);
         assert_eq!(kept, Ok(folder.join("bin/python")));
         temporary.remove().expect("removed");
     }

@@ -12,7 +12,7 @@ use crate::python;
 use crate::traces::{Temporary, Traces};
 
 /// Programs that tests and counts use, and their Debian packages.
-const TOOLS: [(&str, &str); 20] = [
+const TOOLS: [(&str, &str); 22] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -33,6 +33,8 @@ const TOOLS: [(&str, &str); 20] = [
     ("chromium", "chromium"),
     ("chromedriver", "chromium-driver"),
     ("python3", "python3-venv"),
+    ("java", "default-jre-headless"),
+    ("setpriv", "util-linux"),
 ];
 
 /// The arguments of `cargo test` for each workspace.
@@ -44,7 +46,11 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;
     let target = root.canonicalize()?.join("target");
-    let interpreter = python::install(&target);
+    let environments = [&python::ENGINES, &python::SPARK];
+    let interpreters: Vec<_> = environments
+        .iter()
+        .filter_map(|environment| Some((environment.variable, environment.install(&target)?)))
+        .collect();
     let before = Traces::inspect(&target, temporary.path());
     let mut tested = Tested::default();
     for workspace in WORKSPACES {
@@ -55,7 +61,7 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
             .current_dir(root)
             .env("TMPDIR", temporary.path())
             .env("RUST_TEST_THREADS", threads())
-            .envs(interpreter.as_ref().map(|path| (python::VARIABLE, path)));
+            .envs(interpreters.iter().map(|(variable, path)| (variable, path)));
         tested.run(cargo)?;
     }
     let mut complaints = tested.complaints();

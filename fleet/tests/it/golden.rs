@@ -107,7 +107,8 @@ fn all_engines_agree_about_unusual_files() {
     compare(&hosts);
     // A comparison of empty answers would prove nothing.
     let answers = answers(&ask(&hosts, &[]), &queries());
-    let empty: Vec<_> = answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
+    let empty: Vec<_> =
+        answers.iter().filter(|(_, rows)| rows == &&serde_json::json!([])).collect();
     assert!(empty.is_empty(), "{empty:?}");
     assert!(answers["largest-files"].to_string().contains("4611686018427387905"));
     assert!(answers["seen-by-several-hosts"].to_string().contains("[61267,-6,"));

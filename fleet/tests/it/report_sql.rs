@@ -34,7 +34,8 @@ fn compare(hosts: &Hosts, min_size: u64) {
     let size = min_size.to_string();
     let output = run(&["report", "--json", "--min-size", &size], hosts.dir.as_ref());
     let report = crate::json(output.success());
-    let [seen, of_hosts, groups, pairs, contents] = QUERIES.map(|query| ask(hosts, query, min_size));
+    let [seen, of_hosts, groups, pairs, contents] =
+        QUERIES.map(|query| ask(hosts, query, min_size));
     let text = run(&["report", "--min-size", &size], hosts.dir.as_ref());
     match seen[0][0].as_u64().expect("a number") {
         0 => assert!(!text.stderr_str().contains("counted once"), "{text:?}"),
@@ -57,10 +58,13 @@ fn compare(hosts: &Hosts, min_size: u64) {
     let list = |key: &str, row: fn(&Value) -> Value| -> Value {
         report[key].as_array().expect("a list").iter().map(row).collect()
     };
-    let expected = list("pairs", |pair| json!([pair["hosts"][0], pair["hosts"][1], pair["shared_bytes"]]));
+    let expected =
+        list("pairs", |pair| json!([pair["hosts"][0], pair["hosts"][1], pair["shared_bytes"]]));
     assert_eq!(pairs, expected);
     let row = |content: &Value| {
-        ["size", "digest", "files", "hosts", "redundant_bytes"].map(|key| content[key].clone()).into()
+        ["size", "digest", "files", "hosts", "redundant_bytes"]
+            .map(|key| content[key].clone())
+            .into()
     };
     assert_eq!(contents, list("contents", row));
 }

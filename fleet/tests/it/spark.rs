@@ -33,8 +33,11 @@ fn golden_queries_have_the_same_rows(spark: &Spark) {
         return;
     }
     let (all, mut some) = (queries(), queries());
-    some.retain(|query| ["exports", "paths-of-groups", "problems-per-host"].contains(&&*name(query)));
-    let worlds = [(worlds::unusual(), &all), (worlds::random(4, 400), &all), (worlds::keyed(), &some)];
+    some.retain(|query| {
+        ["exports", "paths-of-groups", "problems-per-host"].contains(&&*name(query))
+    });
+    let worlds =
+        [(worlds::unusual(), &all), (worlds::random(4, 400), &all), (worlds::keyed(), &some)];
     for (hosts, queries) in worlds {
         let answers = answers(&ask_with(&hosts, queries, |command| on(spark, command)), queries);
         for expected in oracles(&hosts).iter().flatten() {
