@@ -103,7 +103,7 @@ fn contents(contents: &[Content]) -> Markup {
     html! {
         section aria-labelledby="contents" {
             h2 #contents { "Contents with the most redundant copies" }
-            div.scroll tabindex="0" role="region" aria-labelledby="contents" {
+            div.scroll tabindex="0" role="region" aria-label="Table of shared contents" {
                 table {
                     thead {
                         tr {

@@ -47,7 +47,7 @@ pub(super) fn of(exports: &[Export]) -> Markup {
                 }
             }
             p.axis.dim { "0 B" }
-            div.scroll tabindex="0" role="region" aria-labelledby="growth" {
+            div.scroll tabindex="0" role="region" aria-label="Table of sizes" {
                 table {
                     thead {
                         tr {

@@ -16,7 +16,7 @@ pub(super) fn of(hosts: &[Host]) -> Markup {
                 li { i.unknown {} " Not compared: another host may have an equal file" }
                 li { i.only {} " Only here: no other host has an equal file" }
             }
-            div.scroll tabindex="0" role="region" aria-labelledby="hosts" {
+            div.scroll tabindex="0" role="region" aria-label="Table of hosts" {
                 table {
                     thead {
                         tr {

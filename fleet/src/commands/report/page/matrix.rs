@@ -24,7 +24,7 @@ pub(super) fn of(hosts: &[Host], shared: impl Fn(usize, usize) -> u64, most: usi
                     " The matrix shows the " (count(chosen.len() as u64)) " hosts that share most."
                 }
             }
-            div.scroll tabindex="0" role="region" aria-labelledby="matrix" {
+            div.scroll tabindex="0" role="region" aria-label="Matrix" {
                 table.matrix {
                     thead {
                         tr {
