@@ -20,7 +20,10 @@ const QUERIES: [&str; 5] = [
 /// Returns the rows of a query.
 fn ask(hosts: &Hosts, query: &str, min_size: u64) -> Value {
     let query = format!("{FILES}{query}");
-    let query = query.replace("{min_size}", &min_size.to_string()).replace("{limit}", "10").replace("{pairs}", "10");
+    let query = query
+        .replace("{min_size}", &min_size.to_string())
+        .replace("{limit}", "10")
+        .replace("{pairs}", "10");
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
     let file = hosts.dir.join("query.sql");
     std::fs::write(&file, query).expect("written");

@@ -68,7 +68,24 @@ pub(crate) fn unusual() -> Hosts {
     let part: &[Inode] = &[(4096, 50, 50), (4096, 51, 51), (4097, 0, 0), (4096, 50, 50)];
     hosts.export("part-1", part);
     hosts.export("part-2", &part[..3]);
+    let object = |key: &[u8], size, md5| Object { key: key.into(), size, mtime_ns: 1, md5 };
+    let objects = vec![
+        object(b"a/\xff", 1000, Some([1; 16])),
+        object(b"a/b", 1000, Some([1; 16])),
+        object(b"c", 2000, None),
+        object(b"d", 900, Some([2; 16])),
+    ];
+    add_objects(&hosts, "bucket", objects);
     hosts
+}
+
+/// Exports the objects of a bucket as a host.
+fn add_objects(hosts: &Hosts, host: &str, objects: Vec<Object>) {
+    let (host, names) = (host.to_owned(), Names::Plain);
+    let options = Options { host, names, key: None, created_ms: 1, replaces: false };
+    let made =
+        export_objects("bucket", objects, hosts.dir.as_ref(), &options, &Progress::default());
+    made.expect("exported");
 }
 
 /// Hosts with keyed digests, some with keyed names.
@@ -91,13 +108,21 @@ pub(crate) fn without_names() -> Hosts {
     crate::two_hosts()
 }
 
-/// Hosts whose files have few sizes, heads and digests, so that all combinations occur.
+/// Hosts whose files have few sizes, heads and digests, so that all combinations occur. Two of them are buckets.
 pub(crate) fn random(seed: u64, rows: u64) -> Hosts {
     let mut dice = Dice::new(seed);
     let mut hosts = Hosts::new();
     for host in ["a", "b", "c", "d"] {
         let inodes: Vec<Inode> = (0..rows).map(|_| inode(&mut dice, rows)).collect();
         hosts.export(host, &inodes);
+    }
+    for bucket in ["e", "f"] {
+        let object = |number: u64| {
+            let (size, _, content) = inode(&mut dice, rows);
+            let md5 = (content > 0).then(|| u128::from(content).to_be_bytes());
+            Object { key: number.to_string().into(), size, mtime_ns: 1, md5 }
+        };
+        add_objects(&hosts, bucket, (0..rows / 4).map(object).collect());
     }
     hosts
 }
