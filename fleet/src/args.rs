@@ -1,7 +1,10 @@
 //! The arguments. The doc comments are the help texts.
 
+#![expect(clippy::doc_markdown, reason = "the comments are printed as they are")]
+
 mod inventory;
 mod sql;
+mod stores;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -10,8 +13,9 @@ use action::plan::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use runtime::quantity::parse_size;
 
-pub(crate) use inventory::InventoryArgs;
-pub(crate) use sql::SqlArgs;
+pub(crate) use self::inventory::InventoryArgs;
+pub(crate) use self::sql::SqlArgs;
+pub(crate) use self::stores::UploadArgs;
 
 use crate::engines::Engine;
 
@@ -42,6 +46,7 @@ pub(crate) enum Command {
     Answer(AnswerArgs),
     Collect(CollectArgs),
     Inventory(InventoryArgs),
+    Upload(UploadArgs),
     Plan(PlanArgs),
     Growth(GrowthArgs),
     Sql(SqlArgs),
@@ -200,25 +205,32 @@ pub(crate) struct AnswerArgs {
     pub(crate) dir: PathBuf,
 }
 
-/// Survey hosts over ssh, and collect their exports
+/// Survey hosts over ssh, and collect their exports; or collect exports from an object store
 ///
 /// Each HOST needs lop and a catalog with a scan. lop-fleet runs 'lop survey' on all hosts and answers it until each host
 /// has read the files that others may have. It then runs 'lop export' on each host and copies the export with 'lop
-/// mirror'. lop-fleet leaves out a host that fails; the exit code is then 3. Logins must not ask for a password.
+/// mirror'. Logins must not ask for a password.
+///
+/// From a URL such as s3://bucket/fleet, lop-fleet copies the newest complete export of each host below it. The
+/// credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the address of a store that is not AWS from
+/// AWS_ENDPOINT_URL.
+///
+/// lop-fleet leaves out a host that fails; the exit code is then 3.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   lop-fleet collect /srv/fleet nas laptop       Survey and export two hosts
   lop-fleet collect --no-survey /srv/fleet me@nas.example.org
-  lop-fleet collect /srv/fleet office=10.0.0.7  Collect the host 10.0.0.7 as 'office'")]
+  lop-fleet collect /srv/fleet office=10.0.0.7  Collect the host 10.0.0.7 as 'office'
+  lop-fleet collect /srv/fleet s3://bucket/fleet  Collect what the hosts have uploaded")]
 pub(crate) struct CollectArgs {
     /// Folder for the exports of all hosts; created if it does not exist
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 
-    /// Hosts as ssh knows them, each with the name that it has in exports [default: HOST without user]
-    #[arg(value_name = "[NAME=]HOST", required = true)]
-    pub(crate) hosts: Vec<String>,
+    /// Hosts as ssh knows them, each with the name that it has in exports [default: HOST without user]; or URLs
+    #[arg(value_name = "[NAME=]HOST|URL", required = true)]
+    pub(crate) sources: Vec<String>,
 
     /// Export the catalogs as they are, and read no files
     #[arg(long)]

@@ -10,3 +10,4 @@ pub(crate) mod locate;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod sql;
+pub(crate) mod upload;

@@ -15,9 +15,30 @@ use crate::output::complain;
 ///
 /// # Errors
 ///
-/// Fails if the folder cannot be listed, has no export or none of a wanted host, if two exports are of
-/// the same host, or if the exports have different keys.
+/// Fails for the reasons of [`complete`], and if the exports have different keys.
 pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool), Box<dyn Error>> {
+    let (newest, has_problems) = complete(dir, hosts)?;
+    let first = &newest[0];
+    if let Some(other) = newest.iter().find(|export| export.key_id != first.key_id) {
+        return Err(format!(
+            "the exports of {} and {} have different keys and cannot be compared; choose hosts with --host",
+            first.host, other.host
+        )
+        .into());
+    }
+    Ok((newest, has_problems))
+}
+
+/// Returns the same as [`newest`], without comparing keys. Returns at least one export.
+///
+/// # Errors
+///
+/// Fails if the folder cannot be listed, has no export or none of a wanted host, or if two exports are of
+/// the same host.
+pub(crate) fn complete(
+    dir: &Path,
+    hosts: &[String],
+) -> Result<(Vec<Stored>, bool), Box<dyn Error>> {
     let Fleet { exports: mut newest, problems } = Fleet::newest(dir)?;
     for problem in &problems {
         complain(problem);
@@ -29,16 +50,9 @@ pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool)
     }
     newest.retain(|export| hosts.is_empty() || hosts.contains(&export.host));
     check_once(&newest)?;
-    let Some(first) = newest.first() else {
+    if newest.is_empty() {
         let text = format!("{}: no complete export; write one with lop export", dir.display());
         return Err(text.into());
-    };
-    if let Some(other) = newest.iter().find(|export| export.key_id != first.key_id) {
-        return Err(format!(
-            "the exports of {} and {} have different keys and cannot be compared; choose hosts with --host",
-            first.host, other.host
-        )
-        .into());
     }
     Ok((newest, !problems.is_empty()))
 }

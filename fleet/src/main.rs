@@ -9,6 +9,7 @@
 //! | [`inventory`] | Reads S3 Inventories. |
 //! | [`formats`] | Prints the rows of queries. |
 //! | [`output`] | Prints results, problems and errors. |
+//! | [`stores`] | Reads and writes exports in object stores. |
 //! | [`table`] | Lays out tables of text. |
 
 mod args;
@@ -18,6 +19,7 @@ mod exports;
 mod formats;
 mod inventory;
 mod output;
+mod stores;
 mod table;
 
 use std::process::ExitCode;
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         Command::Answer(args) => commands::answer::run(args, output),
         Command::Collect(args) => commands::collect::run(args, output),
         Command::Inventory(args) => commands::inventory::run(args, output),
+        Command::Upload(args) => commands::upload::run(args, output),
         Command::Plan(args) => commands::plan::run(args, output),
         Command::Growth(args) => commands::growth::run(args, output),
         Command::Sql(args) => commands::sql::run(args, output),

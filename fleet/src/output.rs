@@ -164,6 +164,14 @@ fn escaped(line: &[u8]) -> Cow<'_, [u8]> {
 
 /// Prints an error or a problem with its causes on standard error, in one line.
 pub(crate) fn complain(error: &(dyn Error + 'static)) {
+    let text = text(error);
+    let shown: String = shown_text(text.as_bytes()).map(|part| part.to_string()).collect();
+    // If standard error is closed, nobody can be told.
+    let _closed = writeln!(io::stderr(), "lop-fleet: {shown}");
+}
+
+/// Returns an error with its causes.
+pub(crate) fn text(error: &(dyn Error + 'static)) -> String {
     let mut text = message(error);
     let mut cause = error.source();
     while let Some(source) = cause {
@@ -171,9 +179,7 @@ pub(crate) fn complain(error: &(dyn Error + 'static)) {
         text.push_str(&message(source));
         cause = source.source();
     }
-    let shown: String = shown_text(text.as_bytes()).map(|part| part.to_string()).collect();
-    // If standard error is closed, nobody can be told.
-    let _closed = writeln!(io::stderr(), "lop-fleet: {shown}");
+    text
 }
 
 /// Returns the message of an error, without the number of a system error.

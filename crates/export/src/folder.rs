@@ -19,7 +19,7 @@ use crate::table::writer::TableWriter;
 const UNFINISHED: &CStr = c"_part";
 
 /// Largest manifest that is read, in bytes.
-const LARGEST_MANIFEST: usize = 64 << 20;
+pub const LARGEST_MANIFEST: usize = 64 << 20;
 
 /// The folder of an export that is being written. It is removed on drop, unless it was published.
 #[derive(Debug)]
@@ -43,6 +43,20 @@ impl NewFolder {
     /// Fails if `host` cannot be the name of a folder, if another process is exporting this host to
     /// `out`, or if a folder cannot be created. Missing parents may have been created.
     pub(crate) fn create(out: &Path, host: &str, created_ms: i64) -> Result<NewFolder, Error> {
+        NewFolder::named(out, host, |newest| export_id(created_ms, newest))
+    }
+
+    /// Does the same for an export whose name `choose` returns. It is called with the name of the newest
+    /// export of the host.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`NewFolder::create`].
+    pub(crate) fn named(
+        out: &Path,
+        host: &str,
+        choose: impl FnOnce(Option<&str>) -> String,
+    ) -> Result<NewFolder, Error> {
         check_host(host)?;
         let host_path = out.join(host);
         fsops::create_dir_private(&host_path)?;
@@ -51,7 +65,7 @@ impl NewFolder {
             return Err(Error::Busy(host_path));
         }
         let newest = export_ids(&host_dir).at(Op::List, &host_path)?.into_iter().max();
-        let export_id = export_id(created_ms, newest.as_deref());
+        let export_id = choose(newest.as_deref());
         let unfinished_path = host_path.join("_part");
         let unfinished = open_unfinished(&host_dir).at(Op::Create, &unfinished_path)?;
         let path = unfinished_path.join(&export_id);
@@ -75,7 +89,12 @@ impl NewFolder {
         TableWriter::new(table, file, path, name, [&self.host, &self.export_id])
     }
 
-    fn create_file(&self, name: &str) -> Result<(NewFile, PathBuf), Error> {
+    /// Creates a file, and returns it with its path.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be created.
+    pub(crate) fn create_file(&self, name: &str) -> Result<(NewFile, PathBuf), Error> {
         let path = self.path.join(name);
         let name = CString::new(name).expect("no NUL");
         let file = self.dir.create_private_file(&name).at(Op::Create, &path)?;
@@ -90,10 +109,19 @@ impl NewFolder {
     /// Fails if a file cannot be written, or if the folder cannot be renamed. An older export that cannot be
     /// removed is an error, although the new one is complete.
     pub(crate) fn publish(self, manifest: &Manifest, replaces: bool) -> Result<PathBuf, Error> {
-        let (file, path) = self.create_file(FILE_NAME)?;
         let mut text = serde_json::to_vec_pretty(manifest).expect("a manifest is valid JSON");
         text.push(b'\n');
-        file.write_at(&text, 0).at(Op::Write, &path)?;
+        self.publish_bytes(&text, replaces)
+    }
+
+    /// Does the same with the bytes of a manifest.
+    ///
+    /// # Errors
+    ///
+    /// Same as for [`NewFolder::publish`].
+    pub(crate) fn publish_bytes(self, manifest: &[u8], replaces: bool) -> Result<PathBuf, Error> {
+        let (file, path) = self.create_file(FILE_NAME)?;
+        file.write_at(manifest, 0).at(Op::Write, &path)?;
         file.sync().at(Op::Sync, &path)?;
         self.dir.sync().at(Op::Sync, &self.path)?;
         let name = CString::new(self.export_id.as_str()).expect("no NUL");
@@ -130,6 +158,24 @@ pub fn check_host(host: &str) -> Result<(), Error> {
         return Ok(());
     }
     Err(Error::Host(host.to_owned()))
+}
+
+/// Removes all exports of `host` below `out`, and the folder of the host if nothing else is in it.
+///
+/// # Errors
+///
+/// Fails at the first folder that cannot be opened, listed or removed.
+pub fn remove_exports(out: &Path, host: &str) -> Result<(), Error> {
+    check_host(host)?;
+    let host_path = out.join(host);
+    let host_dir = Dir::open(&host_path).at(Op::Open, &host_path)?;
+    for export in export_ids(&host_dir).at(Op::List, &host_path)? {
+        let name = CString::new(export.as_str()).expect("no NUL");
+        remove_folder(&host_dir, &name).at(Op::Remove, &host_path.join(&export))?;
+    }
+    let parent = Dir::open(out).at(Op::Open, out)?;
+    let name = CString::new(host).expect("no NUL");
+    parent.remove_empty_dir(&name).at(Op::Remove, &host_path)
 }
 
 /// Opens the folder in which exports of a host are written, and removes what killed exports have left
@@ -197,7 +243,7 @@ fn export_id(created_ms: i64, newest: Option<&str>) -> String {
 }
 
 /// Returns whether a folder has the name of a complete export.
-pub(crate) fn is_export_id(name: &str) -> bool {
+pub fn is_export_id(name: &str) -> bool {
     name.ends_with('Z') && name.starts_with(|c: char| c.is_ascii_digit())
 }
 

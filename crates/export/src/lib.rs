@@ -17,6 +17,7 @@
 //! | `dirs`     | the directories and their paths                                             |
 //! | `write`    | exports a catalog, rows that are in none, or the objects of a bucket        |
 //! | `stored`   | finds the newest complete export of each host                               |
+//! | `copied`   | checks an export while it is copied, and creates its folder                 |
 //! | `copies`   | finds the files that are equal to another one of the same host              |
 //! | `search`   | finds the inodes of a size, and the paths of inodes                         |
 //! | `keys`     | reads what is needed to compare inodes                                      |
@@ -28,6 +29,7 @@
 //! moved out of there. An export that exists is therefore complete. The next export of the
 //! host removes what a killed process left.
 
+mod copied;
 mod copies;
 mod digest;
 mod dirs;
@@ -44,13 +46,14 @@ mod stored;
 mod table;
 mod write;
 
+pub use copied::{Copied, CopiedFile, FileCheck, StoredManifest};
 pub use copies::StoredInode;
 pub use digest::StoredDigest;
 pub use error::Error;
-pub use folder::check_host;
+pub use folder::{LARGEST_MANIFEST, check_host, is_export_id, remove_exports};
 pub use key::{Key, ShortKey};
 pub use keys::{InodeFile, InodeGroup, InodeKey};
-pub use manifest::Names;
+pub use manifest::{FILE_NAME as MANIFEST_NAME, Names, TableFile};
 pub use read::{Imported, import};
 pub use schema::{Column, Kind, TABLES, Table};
 pub use stored::{Fleet, Stored, StoredFile};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::schema::SCHEMA_VERSION;
 
 /// The name of the manifest. Engines ignore files whose names begin with `_`.
-pub(crate) const FILE_NAME: &str = "_MANIFEST.json";
+pub const FILE_NAME: &str = "_MANIFEST.json";
 
 /// How names of files and directories are exported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,13 +46,17 @@ pub(crate) struct Manifest {
     pub(crate) tables: BTreeMap<String, Vec<TableFile>>,
 }
 
-/// A file of a table.
+/// A file of a table, as the manifest describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct TableFile {
-    pub(crate) file: String,
-    pub(crate) rows: u64,
-    pub(crate) bytes: u64,
-    pub(crate) blake3: String,
+pub struct TableFile {
+    /// Its name.
+    pub file: String,
+    /// Number of rows.
+    pub rows: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+    /// BLAKE3 digest in hexadecimal digits.
+    pub blake3: String,
 }
 
 /// A scanned directory. It has a path only if the names are exported as they are.

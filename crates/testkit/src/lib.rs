@@ -20,6 +20,7 @@
 //! | [`sshd`] | an ssh server on this machine |
 //! | [`python`](mod@python) | a Python interpreter with other engines |
 //! | [`spark`] | a Spark cluster on this machine |
+//! | [`s3`] | an object store on this machine |
 //! | [`mounts`] | real file systems on loop devices, tmpfs, bind mounts |
 //! | [`dice`], [`path_bytes`] | seeded random numbers, paths as bytes |
 
@@ -50,6 +51,7 @@ pub mod python;
 pub mod random;
 mod remove;
 pub mod running;
+pub mod s3;
 pub mod sandbox;
 mod signals;
 pub mod snapshot;
@@ -84,6 +86,7 @@ pub use random::{RandomTree, random_tree};
 pub use remove::remove_tree;
 pub use running::{Running, When, signal_process};
 pub use rustix::process::Signal;
+pub use s3::S3;
 pub use sandbox::{NOBODY, Sandbox};
 pub use snapshot::{Compare, Snapshot, assert_contents_kept, assert_same};
 pub use space::disk_space;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use crate::sandbox::Sandbox;
 
 /// The variable that names the interpreter.
-const VARIABLE: &str = "LOP_TEST_PYTHON";
+pub(crate) const VARIABLE: &str = "LOP_TEST_PYTHON";
 
 /// Returns a sandbox for the Python interpreter of the tests. Prints the reason and returns `None` if
 /// there is none.

@@ -1,5 +1,5 @@
-//! Python environments with other engines that read the exports of lop. Tests compare their answers
-//! with those of the catalog, and races their times with those of lop-fleet.
+//! Python environments with other engines that read the exports of lop, and with an object store. Tests
+//! compare the answers of the engines with those of the catalog, and races their times with those of lop-fleet.
 //!
 //! The environments are the folders `target/python` and `target/spark`. Each is created once, and again if its list
 //! of packages changes. Versions are pinned, so that a test does not change its result without a change of the
@@ -22,10 +22,10 @@ pub(crate) struct Environment {
     pub(crate) variable: &'static str,
 }
 
-/// `DuckDB`.
+/// `DuckDB`, and an object store with a client.
 pub(crate) const ENGINES: Environment = Environment {
     folder: "python",
-    packages: &["duckdb==2.0.1"],
+    packages: &["duckdb==2.0.1", "moto[server,s3]==5.2.5", "boto3==1.44.8"],
     sources: &["--only-binary", ":all:"],
     variable: "LOP_TEST_PYTHON",
 };

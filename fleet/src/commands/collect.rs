@@ -1,6 +1,8 @@
-//! `lop-fleet collect`: surveys hosts over ssh, and collects their exports.
+//! `lop-fleet collect`: surveys hosts over ssh, and collects their exports. From an object store, it only collects
+//! exports.
 
 mod host;
+mod store;
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -16,6 +18,7 @@ use self::host::{Exported, Host, Surveyed};
 use crate::Exit;
 use crate::args::CollectArgs;
 use crate::output::{Output, complain, shown};
+use crate::stores::{Store, is_url};
 use crate::table::table;
 
 /// Number of hosts to which lop-fleet talks at the same time.
@@ -26,7 +29,10 @@ const ROUNDS: usize = 3;
 
 /// Runs the command.
 pub(crate) fn run(args: &CollectArgs, output: Output) -> Result<Exit, Box<dyn Error>> {
-    let hosts = args.hosts.iter().map(|typed| Host::new(typed, args)).collect::<Result<_, _>>()?;
+    let (urls, hosts): (Vec<&String>, Vec<&String>) =
+        args.sources.iter().partition(|source| is_url(source));
+    let stores = urls.iter().map(|url| Store::open(url)).collect::<Result<Vec<_>, _>>()?;
+    let hosts = hosts.iter().map(|typed| Host::new(typed, args)).collect::<Result<_, _>>()?;
     let mut collection = Collection::new(hosts)?;
     fsops::create_dir_private(&args.dir)?;
     let mut has_problems = false;
@@ -37,7 +43,11 @@ pub(crate) fn run(args: &CollectArgs, output: Output) -> Result<Exit, Box<dyn Er
         state.exported = Some(state.host.export()?);
         Ok(())
     });
-    let document = Document { hosts: collection.states.iter().map(HostDocument::from).collect() };
+    let mut document =
+        Document { hosts: collection.states.iter().map(HostDocument::from).collect() };
+    for store in &stores {
+        has_problems |= store::collect(store, &args.dir, &mut document.hosts);
+    }
     output.print(&document, text(&document.hosts).as_bytes())?;
     let failed = document.hosts.iter().filter(|host| host.error.is_some()).count();
     Ok(match failed {
@@ -165,6 +175,7 @@ struct HostDocument {
     files_read: u64,
     bytes_read: u64,
     unread: u64,
+    fetched_bytes: u64,
     files: Option<u64>,
     export_id: Option<String>,
     error: Option<String>,
@@ -181,6 +192,7 @@ impl From<&State<'_>> for HostDocument {
             files_read: state.read.files_read,
             bytes_read: state.read.bytes_read,
             unread: state.read.unread,
+            fetched_bytes: 0,
             files: state.exported.as_ref().map(|exported| exported.files),
             export_id: state.exported.as_ref().map(export_id),
             error: state.error.clone(),

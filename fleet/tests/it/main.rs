@@ -20,6 +20,7 @@ mod report;
 mod report_sql;
 mod spark;
 mod sql;
+mod stores;
 mod survey;
 mod worlds;
 

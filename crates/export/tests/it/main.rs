@@ -5,6 +5,7 @@
     reason = "tests damage the exports they made to see what the program makes of them"
 )]
 
+mod copied;
 mod damage;
 mod docs;
 mod folders;

@@ -25,6 +25,9 @@ pub(crate) enum ExportNames {
 /// The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one folder, or copy
 /// their folders to one place, to query them together; all inodes are in '/srv/fleet/*/*/inodes*.parquet'.
 ///
+/// If DIR is a URL such as s3://bucket/fleet, lop writes the folder to TMPDIR (/var/tmp if not set), and lop-fleet, which
+/// must be installed, uploads it. 'lop-fleet upload --help' lists the variables for the credentials.
+///
 /// Queries compare hosts by digests. Files that are identical to another file of their host have a digest;
 /// 'lop scan --hash-all' computes the digests of all other files. The export contains names, so only you can read it.
 /// 'lop import' makes a catalog of an export.
@@ -33,9 +36,10 @@ pub(crate) enum ExportNames {
 Examples:
   lop export /srv/fleet                     Export the catalog of this host
   lop export --names none /srv/fleet        Export no names
-  lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes")]
+  lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes
+  lop export s3://bucket/fleet              Export to an object store")]
 pub(crate) struct ExportArgs {
-    /// Folder for the exports of all hosts; created if it does not exist
+    /// Folder for the exports of all hosts, created if it does not exist; or a URL that begins with s3://
     #[arg(value_name = "DIR")]
     pub(crate) out: PathBuf,
 
@@ -60,7 +64,7 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 
-    /// Remove the older exports of this host when the new one is complete
+    /// Remove the older exports of this host when the new one is complete; only in folders
     #[arg(long)]
     pub(crate) replace: bool,
 }

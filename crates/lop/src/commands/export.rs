@@ -1,5 +1,7 @@
 //! `lop export`: writes the catalog as Parquet files.
 
+mod store;
+
 use std::io::ErrorKind;
 use std::path::Path;
 
@@ -7,6 +9,7 @@ use export::{Exported, Key, Names, Options};
 use runtime::epoch::now_ms;
 use serde::Serialize;
 
+use self::store::{Place, Scratch};
 use crate::args::{ExportArgs, ExportNames};
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -20,10 +23,7 @@ use crate::settings::Settings;
 /// Runs the command.
 pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let url = args.out.to_str().filter(|out| out.contains("://"));
-    if let Some(url) = url {
-        let message = format!("cannot export to {url}: lop exports only to folders");
-        return Err(CommandError::usage(message).hint("export to a folder, and copy that folder"));
-    }
+    let place = url.map(|url| Place::new(url, args.replace)).transpose()?;
     let key = args.key.as_deref().map(Key::read).transpose().map_err(explained)?;
     let names = match (args.names, &key) {
         (Some(ExportNames::Keyed), None) => {
@@ -37,9 +37,17 @@ pub(crate) fn run(args: &ExportArgs, settings: &Settings) -> Result<Exit, Comman
     let host = args.host.clone().unwrap_or_else(host_name);
     let options = Options { host, names, key, created_ms: now_ms(), replaces: args.replace };
     let catalog = open(settings)?;
+    let scratch = place.as_ref().map(|_| Scratch::create(&options.host)).transpose()?;
+    let out = scratch.as_ref().map_or(args.out.as_path(), Scratch::path);
     let exported = monitored(settings, |progress| {
-        export::export(&catalog, &args.out, &options, progress).map_err(explained)
+        let mut exported = export::export(&catalog, out, &options, progress).map_err(explained)?;
+        if let Some(place) = &place {
+            place.upload(out, progress)?;
+            exported.path = place.url(&exported.path);
+        }
+        Ok(exported)
     })?;
+    drop(scratch);
     let summary = Summary::new(&exported, &options.host);
     stdout::print_summary_or_text(&summary, &summary.text(&exported.path), settings)?;
     if exported.without_digest > exported.undigested {

@@ -3,8 +3,9 @@
 use std::fs::{self, File, Permissions};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
-use testkit::{FileSystem, Mount, NOBODY, Output, TreeBuilder, is_root, skipped};
+use testkit::{FileSystem, Mount, NOBODY, Output, Signal, TreeBuilder, When, is_root, skipped};
 
 use super::{names_in, scanned};
 use crate::lop::{Lop, assert_exit_record};
@@ -38,11 +39,14 @@ fn wrong_usage_is_explained_before_anything_is_written() {
         let output = lop.run(["export", "--host", host, "out"]);
         assert_fails(&output, 2, &message, "name this host: --host NAME");
     }
-    for url in ["s3://bucket/fleet", "file:///srv/fleet", "https://example.org/x"] {
-        let message = format!("cannot export to {url}: lop exports only to folders");
+    for url in ["gs://bucket/fleet", "file:///srv/fleet", "https://example.org/x"] {
+        let message = format!("cannot export to {url}: only folders and s3:// URLs are supported");
         let hint = "export to a folder, and copy that folder";
         assert_fails(&lop.run(["export", url]), 2, &message, hint);
     }
+    let message = "--replace does not remove exports from an object store";
+    let hint = "remove old exports with a lifecycle rule of the bucket";
+    assert_fails(&lop.run(["export", "--replace", "s3://bucket/fleet"]), 2, message, hint);
     let keyed = lop.run(["export", "--names", "keyed", "out"]);
     let hint = "give the key that all hosts use: --key FILE";
     assert_fails(&keyed, 2, "--names keyed needs a key", hint);
@@ -51,6 +55,54 @@ fn wrong_usage_is_explained_before_anything_is_written() {
     lop.run(["import"]).code(2);
     assert_exit_record(&lop.run(["export", "--json", "--host", "", "out"]), 2);
     assert!(!lop.path("out").exists() && !lop.path("s3:").exists());
+}
+
+#[test]
+fn an_export_to_a_store_needs_the_program_that_uploads_it() {
+    let lop = scanned();
+    let temporary = lop.home().join("temporary");
+    fs::create_dir(&temporary).expect("made");
+    let export = |path: &Path| {
+        let command = lop.command().args(["export", "--host", "nas", "s3://bucket/fleet"]);
+        command.env("PATH", path).env("TMPDIR", &temporary).run()
+    };
+    let message = "cannot export to s3://bucket/fleet: lop-fleet is not installed";
+    let hint = "build lop-fleet and put it beside lop: \
+                cargo build --release --manifest-path fleet/Cargo.toml";
+    assert_fails(&export(&lop.home()), 1, message, hint);
+    // A program in PATH gets a private folder with the export, and the URL.
+    let script = "#!/bin/sh\n/bin/ls -ld \"$4\" >\"$0.log\"; /bin/ls \"$4\" >>\"$0.log\"\n\
+                  echo \"$1 $2 $3 $5\" >>\"$0.log\"\necho 'lop-fleet: no way' >&2; exit 1\n";
+    let program = lop.home().join("lop-fleet");
+    fs::write(&program, script).expect("written");
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("set");
+    let output = export(&lop.home());
+    output.code(1);
+    assert_eq!(output.stderr_str(), "lop: cannot upload the export: no way\n");
+    let log = fs::read_to_string(lop.home().join("lop-fleet.log")).expect("the program ran");
+    let lines: Vec<&str> = log.lines().collect();
+    assert!(lines[0].starts_with("drwx------"), "{log}");
+    assert_eq!(lines[1..], ["nas", "upload --json -- s3://bucket/fleet"]);
+    assert!(names_in(&temporary).is_empty(), "the folder was removed");
+}
+
+#[test]
+fn an_interrupted_upload_ends_the_program_and_leaves_no_folder() {
+    let lop = scanned();
+    let temporary = lop.home().join("temporary");
+    fs::create_dir(&temporary).expect("made");
+    let program = lop.home().join("lop-fleet");
+    let script = "#!/bin/sh\necho $$ >\"$0.pid\"; exec /bin/sleep 1000\n";
+    fs::write(&program, script).expect("written");
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).expect("set");
+    let command = lop.command().args(["export", "--host", "nas", "s3://bucket/fleet"]);
+    let command = command.env("PATH", lop.home()).env("TMPDIR", &temporary);
+    let pid = lop.home().join("lop-fleet.pid");
+    let started = When::File(pid.clone(), b"\n".into());
+    command.signal(Signal::TERM, started).run().signal(Signal::TERM);
+    assert!(names_in(&temporary).is_empty(), "{:?}", names_in(&temporary));
+    let pid = fs::read_to_string(pid).expect("the program ran");
+    assert!(!Path::new("/proc").join(pid.trim()).exists(), "the program still runs");
 }
 
 #[test]

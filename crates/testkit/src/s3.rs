@@ -1,0 +1,140 @@
+//! An object store on this machine: the S3 server of `moto`, and `boto3` as an independent client.
+//!
+//! The server keeps its objects in memory. Both are Python packages, which `cargo xtask test` installs.
+
+use std::env;
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use crate::TEST_TIMEOUT;
+use crate::forks::spawn;
+use crate::output::Output;
+use crate::process::poll;
+use crate::python::{VARIABLE, python};
+use crate::temp::TempTree;
+
+/// Starts a server on a free port, prints the port, and ends when standard input is closed. A test that is killed
+/// therefore leaves no server.
+const SERVER: &str = "
+import sys
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
+server.start()
+print(server.get_host_and_port()[1], flush=True)
+sys.stdin.read()
+";
+
+/// The beginning of a script of a client.
+const CLIENT: &str = "
+import boto3, os, sys
+s3 = boto3.client('s3')
+";
+
+/// A server on a port of the loopback device. Dropping it stops it.
+#[derive(Debug)]
+#[must_use = "dropping it ends the server"]
+pub struct S3 {
+    server: Child,
+    port: u16,
+    home: TempTree,
+}
+
+impl S3 {
+    /// Starts a server with the bucket `bucket`. If that fails, prints the reason and returns `None`.
+    pub fn start() -> Option<S3> {
+        // Prints the reason if no interpreter is named.
+        python()?;
+        let server = S3::try_start().map_err(crate::skipped).ok()?;
+        server.script("s3.create_bucket(Bucket='bucket')", &[]).success();
+        Some(server)
+    }
+
+    /// Starts a server and waits until it accepts connections.
+    ///
+    /// # Errors
+    ///
+    /// The reason as text, for example that the packages are not installed.
+    fn try_start() -> Result<S3, String> {
+        let interpreter = PathBuf::from(env::var_os(VARIABLE).unwrap_or_default());
+        let home = TempTree::new();
+        let log = File::create(home.join("log")).map_err(|e| format!("no log: {e}"))?;
+        let mut command = Command::new(&interpreter);
+        command.args(["-B", "-c", SERVER]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
+        let server = spawn(&mut command).map_err(|e| format!("no object store: {e}"))?;
+        let mut server = S3 { server, port: 0, home };
+        let mut line = String::new();
+        let stdout = server.server.stdout.take().expect("a pipe");
+        let read = BufReader::new(stdout).read_line(&mut line);
+        server.port = match read.map(|_| line.trim().parse()) {
+            Ok(Ok(port)) => port,
+            _ => return Err(format!("no object store: {}", server.last_words())),
+        };
+        let at = (Ipv4Addr::LOCALHOST, server.port);
+        match poll(Instant::now() + TEST_TIMEOUT, || TcpStream::connect(at).ok()) {
+            Some(_connection) => Ok(server),
+            None => Err("the object store accepts no connections".into()),
+        }
+    }
+
+    /// Returns the last line that the server printed.
+    fn last_words(&self) -> String {
+        let text = fs::read_to_string(self.home.join("log")).unwrap_or_default();
+        text.lines().last().unwrap_or_default().to_owned()
+    }
+
+    /// Returns the environment variables with which a client finds the server.
+    pub fn variables(&self) -> [(&'static str, String); 4] {
+        [
+            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port)),
+            ("AWS_ACCESS_KEY_ID", "test-id".into()),
+            ("AWS_SECRET_ACCESS_KEY", "test-secret".into()),
+            ("AWS_DEFAULT_REGION", "us-east-1".into()),
+        ]
+    }
+
+    /// Runs a Python script in which `s3` is a client of the server, and `sys.argv[1:]` are `args`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if no interpreter is named.
+    pub fn script(&self, script: &str, args: &[&str]) -> Output {
+        let sandbox = python().expect("named before the server was started");
+        let command = sandbox.command().args(["-B", "-c", &format!("{CLIENT}{script}")]).args(args);
+        self.variables()
+            .into_iter()
+            .fold(command, |command, (name, value)| command.env(name, value))
+            .run()
+    }
+}
+
+impl Drop for S3 {
+    fn drop(&mut self) {
+        let _gone = self.server.kill();
+        let _status = self.server.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpStream};
+
+    use super::S3;
+
+    #[test]
+    fn a_server_keeps_objects_until_it_is_dropped() {
+        let Some(server) = S3::start() else { return };
+        server
+            .script("s3.put_object(Bucket='bucket', Key=sys.argv[1], Body=b'x')", &["a/b"])
+            .success();
+        let script = "print(s3.get_object(Bucket='bucket', Key='a/b')['Body'].read())";
+        assert_eq!(server.script(script, &[]).stdout_str(), "b'x'\n");
+        let port = server.port;
+        drop(server);
+        assert!(TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err());
+    }
+}
