@@ -93,7 +93,7 @@ pub(crate) struct ReportArgs {
 
     /// Compare in this process, or on a Spark cluster: local or spark://HOST:PORT
     ///
-    /// lop-fleet runs spark-submit, from SPARK_HOME or PATH. The workers must be able to read DIR at the same path.
+    /// lop-fleet runs spark-submit. The workers must be able to read DIR at the same path.
     #[arg(long, value_name = "ENGINE", default_value = "local")]
     pub(crate) engine: Engine,
 

@@ -51,7 +51,7 @@ enum Printing<W: Write + Send> {
     Table(text::Table),
     Csv,
     Json(json::Rows),
-    Parquet(ArrowWriter<W>),
+    Parquet(Box<ArrowWriter<W>>),
 }
 
 impl<W: Write + Send> Printer<W> {
@@ -89,7 +89,7 @@ impl<W: Write + Send> Printer<W> {
                 Printing::Csv
             }
             Format::Json => Printing::Json(json::Rows::begin(schema, out)?),
-            Format::Parquet => Printing::Parquet(parquet(schema, self.out.take())?),
+            Format::Parquet => Printing::Parquet(Box::new(parquet(schema, self.out.take())?)),
         });
         Ok(())
     }
@@ -109,7 +109,7 @@ impl<W: Write + Send> Printer<W> {
         match (self.result.take(), &mut self.out) {
             (Some(Printing::Parquet(writer)), out) => *out = Some(writer.into_inner()?),
             (Some(Printing::Table(table)), Some(out)) => table.end(out)?,
-            (Some(Printing::Json(json)), Some(out)) => json.end(out)?,
+            (Some(Printing::Json(_)), Some(out)) => json::end(out)?,
             (Some(Printing::Csv) | None, _) | (_, None) => {}
         }
         self.out.as_mut().map_or(Ok(()), |out| Ok(out.flush()?))

@@ -63,14 +63,14 @@ fn queries(args: &SqlArgs) -> Result<Vec<String>, Box<dyn Error>> {
 fn print(job: &Job<'_>, format: Format, output: Output) -> Result<(), Box<dyn Error>> {
     let out = BufWriter::new(io::stdout());
     let mut printer = Printer::new(format, output.escapes(), out);
-    let printed = job.run(&mut |step| printer.print(&step));
-    match printed.map_err(|error| error.downcast::<io::Error>()) {
-        Ok(()) => Ok(()),
-        Err(Ok(error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        Err(Ok(error)) => {
+    let ended = job.run(&mut |step| printer.print(&step));
+    let Err(error) = ended else { return Ok(()) };
+    match error.downcast::<io::Error>() {
+        Ok(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Ok(error) => {
             Err(format!("cannot write to standard output: {}", fsops::io_text(&error)).into())
         }
-        Err(Err(error)) => Err(error),
+        Err(error) => Err(error),
     }
 }
 

@@ -104,7 +104,9 @@ fn context(memory: u64) -> Result<SessionContext, DataFusionError> {
     // Memory that a sort would keep for reading what it wrote to disk.
     options.execution.sort_spill_reservation_bytes = 0;
     let context = SessionContext::new_with_config_rt(config, environment);
-    functions::all().into_iter().for_each(|function| context.register_udf(function));
+    for function in functions::all() {
+        context.register_udf(function);
+    }
     Ok(context)
 }
 

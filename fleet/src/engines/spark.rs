@@ -146,7 +146,7 @@ fn last_message(log: &Path) -> Option<String> {
         !is_place(line)
             && ["ERROR", "Error", "Exception", "error:"].iter().any(|word| line.contains(word))
     };
-    lines().rfind(is_error).or_else(|| lines().last()).map(str::to_owned)
+    lines().rfind(is_error).or_else(|| lines().next_back()).map(str::to_owned)
 }
 
 /// A private folder in the folder for temporary files. It is removed on drop.

@@ -47,11 +47,11 @@ impl Rows {
         }
         Ok(())
     }
+}
 
-    /// Writes the end of the document.
-    pub(super) fn end(self, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
-        Ok(writeln!(out, "]}}")?)
-    }
+/// Writes the end of the document.
+pub(super) fn end(out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    Ok(writeln!(out, "]}}")?)
 }
 
 /// Returns a value of a column that has this type. A number that JSON lacks, such as infinity, is text.

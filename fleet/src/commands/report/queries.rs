@@ -76,12 +76,12 @@ pub(super) fn report(
 fn results(job: &Job<'_>) -> Result<Vec<Rows>, Box<dyn Error>> {
     let mut printer = Printer::new(Format::Json, false, Vec::new());
     job.run(&mut |step| printer.print(&step))?;
-    let printed = printer.into_output().unwrap_or_default();
+    let documents = printer.into_output().unwrap_or_default();
     let rows = |line: &str| -> Result<Rows, Box<dyn Error>> {
         let mut document: Value = serde_json::from_str(line)?;
         Ok(serde_json::from_value(document["rows"].take())?)
     };
-    std::str::from_utf8(&printed)?.lines().map(rows).collect()
+    std::str::from_utf8(&documents)?.lines().map(rows).collect()
 }
 
 fn number(rows: &Rows, row: usize, column: usize) -> u64 {
