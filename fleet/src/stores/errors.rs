@@ -20,7 +20,7 @@ pub(crate) struct Error {
     pub(super) kind: Kind,
 }
 
-/// What is wrong.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The object does not exist.

@@ -84,7 +84,7 @@ fn parse(url: &str) -> Result<(String, Key), Error> {
     let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     if !bucket.starts_with(|c: char| c.is_ascii_alphanumeric()) || !bucket.chars().all(is_plain) {
-        // What is typed before an '@' may be a secret.
+        // The text before an '@' may be a secret, so the URL is not shown.
         let reason = "not the URL of a bucket; write s3://BUCKET/PREFIX, and set credentials with AWS_ACCESS_KEY_ID \
                       and AWS_SECRET_ACCESS_KEY";
         return Err(Error::new("s3://", reason));

@@ -103,7 +103,7 @@ fn exports_of_one_host_can_be_removed() {
     assert!(!scratch.out().join("nas").exists() && scratch.out().join("laptop").exists());
     assert!(export::remove_exports(&scratch.out(), "nas").is_err());
     assert!(export::remove_exports(&scratch.out(), "../x").is_err());
-    // What is not of an export stays.
+    // Other files stay.
     let scratch = Scratch::new();
     scratch.export(&Rows::odd(1), &plain());
     fs::write(scratch.out().join("nas/mine"), "x").expect("written");

@@ -23,7 +23,10 @@ const FILES: [(&str, &str); 4] = [
         ".lop-quarantine-UID/",
         "Files in quarantine and temporary files, on each file system where files were acted on.",
     ),
-    ("$TMPDIR, /var/tmp", "Data that does not fit in memory, in unnamed files."),
+    (
+        "$TMPDIR, /var/tmp",
+        "Data that does not fit in memory, in unnamed files; exports that are being uploaded.",
+    ),
 ];
 
 /// Environment variables that the commands read.
@@ -31,7 +34,10 @@ const ENVIRONMENT: [(&str, &str); 5] = [
     ("LOP_CATALOG", "The catalog, unless --catalog is given."),
     ("XDG_STATE_HOME", "The directory that contains lop/catalog.db; a relative path is ignored."),
     ("HOME", "Without XDG_STATE_HOME, the catalog is in .local/state/lop below this directory."),
-    ("TMPDIR", "The directory for data that does not fit in memory; /var/tmp if not set."),
+    (
+        "TMPDIR",
+        "The directory for data that does not fit in memory, and for exports that are being uploaded; /var/tmp if not set.",
+    ),
     ("NO_COLOR", "Disables colours if set and not empty, unless --color always is given."),
 ];
 

@@ -54,7 +54,7 @@ fn a_server_that_cannot_be_reached_is_named() {
     let output = at(&format!("http://127.0.0.1:{port}"));
     assert_one_line(&output, &format!("cannot reach 127.0.0.1:{port}: Connection refused"));
     assert_one_line(&at("http://store.invalid:9000"), "cannot reach store.invalid:9000: ");
-    assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
 }
 
 #[test]

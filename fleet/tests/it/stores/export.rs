@@ -16,7 +16,7 @@ fn export(world: &World, lop: &Path, temporary: &Path, args: &[&str], url: &str)
     TreeBuilder::new()
         .seeded("data/one", 1, 10_000)
         .seeded("data/two", 1, 10_000)
-        .make(&home.join("tree"));
+        .make(home.join("tree"));
     let catalog = home.join("catalog.db");
     let scan = sandbox.command().args(["scan", "--catalog"]).arg(&catalog);
     scan.arg(home.join("tree")).run().success();
