@@ -60,7 +60,7 @@ struct DataFile {
 pub(crate) struct Objects {
     /// The current versions of all objects.
     pub(crate) objects: Vec<Object>,
-    /// True if the inventory does not tell how objects are encrypted, so that an ETag may be something else than an
+    /// True if the inventory does not tell how objects are encrypted, so that an `ETag` may be something else than an
     /// MD5 digest.
     pub(crate) lacks_encryption: bool,
 }
@@ -122,7 +122,7 @@ impl Inventory {
         let mut open = File::open(path).map_err(io_failed)?;
         let mut hasher = Hasher(Md5::new());
         io::copy(&mut open, &mut hasher).map_err(io_failed)?;
-        if !hex(&hasher.0.finalize()).eq_ignore_ascii_case(&file.md5) {
+        if md5_of(&file.md5) != Some(hasher.0.finalize().into()) {
             return Err("its MD5 digest differs from the manifest".into());
         }
         open.rewind().map_err(io_failed)?;
@@ -180,8 +180,4 @@ impl io::Write for Hasher {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

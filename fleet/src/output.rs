@@ -87,11 +87,11 @@ impl Output {
         text: &[u8],
     ) -> Result<(), Box<dyn Error>> {
         if !self.json {
-            return self.write(text);
+            return Output::write(text);
         }
         let document = Document { format_version: 1, result: document };
         let json = serde_json::to_string(&document)?;
-        self.write(format!("{}\n", escaped_json(&json)).as_bytes())
+        Output::write(format!("{}\n", escaped_json(&json)).as_bytes())
     }
 
     /// Writes bytes to standard output.
@@ -99,7 +99,7 @@ impl Output {
     /// # Errors
     ///
     /// Same as for [`Output::print`].
-    pub(crate) fn write(self, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn write(bytes: &[u8]) -> Result<(), Box<dyn Error>> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(()),

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ReportArgs, output: Output) -> Result<Exit, Box<dyn Err
         engine @ Engine::Spark(_) => queries::report(args, engine, &exports)?,
     };
     if args.html {
-        output.write(page_of(args, &document, &shared)?.as_bytes())?;
+        Output::write(page_of(args, &document, &shared)?.as_bytes())?;
     } else {
         output.print(&document, text::of(&document).as_bytes())?;
     }

@@ -37,7 +37,7 @@ impl Row<'_> {
         Ok(Some(Object { key, size, mtime_ns: mtime_ns.unwrap_or(0), md5 }))
     }
 
-    /// Returns the MD5 digest of the content. An ETag is one only if the object was uploaded in one part and its
+    /// Returns the MD5 digest of the content. An `ETag` is one only if the object was uploaded in one part and its
     /// encryption is none or that of the store:
     /// <https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html>.
     fn md5(&self) -> Option<[u8; 16]> {

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use export::{StoredDigest, import};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use md5::{Digest, Md5};
@@ -21,7 +22,7 @@ const SCHEMA: &str = "Bucket, Key, VersionId, IsLatest, IsDeleteMarker, Size, La
 
 /// Returns the MD5 digest of some bytes.
 fn md5(bytes: &[u8]) -> String {
-    Md5::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+    StoredDigest::Md5(Md5::digest(bytes).into()).to_string()
 }
 
 /// Returns a line about the current version of an object that has the content of `letter`, of `size` bytes.
@@ -83,7 +84,7 @@ fn write_csv(dir: &Path, schema: &str, parts: &[&str]) -> PathBuf {
 }
 
 /// Runs `lop-fleet inventory`.
-fn export(options: &[&str], manifest: &Path, dir: &Path) -> Output {
+fn export_bucket(options: &[&str], manifest: &Path, dir: &Path) -> Output {
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
     sandbox.command().arg("inventory").args(options).arg(manifest).arg(dir).run()
 }
@@ -91,7 +92,7 @@ fn export(options: &[&str], manifest: &Path, dir: &Path) -> Output {
 /// A folder with the exports of `hosts` and of the bucket.
 fn with_bucket(hosts: &Hosts) {
     let temp = TempTree::new();
-    export(&[], &write_csv(temp.path(), SCHEMA, &[&lines()]), hosts.dir.path()).success();
+    export_bucket(&[], &write_csv(temp.path(), SCHEMA, &[&lines()]), hosts.dir.path()).success();
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_bucket_is_one_more_host() {
     let all = lines();
     let (one, other) = all.split_at(all.find("\"photos\",\"big").expect("a line"));
     let manifest = write_csv(temp.path(), SCHEMA, &[one, other]);
-    let output = export(&["--json"], &manifest, hosts.dir.path());
+    let output = export_bucket(&["--json"], &manifest, hosts.dir.path());
     output.success();
     let exported = document(&output);
     assert_eq!(exported["host"], "photos");
@@ -129,7 +130,7 @@ fn objects_of_two_buckets_are_compared_and_found() {
     with_bucket(&hosts);
     let temp = TempTree::new();
     let manifest = write_csv(temp.path(), SCHEMA, &[&lines().replace("2026//odd", "moved")]);
-    export(&["--host", "backup"], &manifest, hosts.dir.path()).success();
+    export_bucket(&["--host", "backup"], &manifest, hosts.dir.path()).success();
     let report = document(&run(&["report", "--json"], hosts.dir.path()));
     for bucket in 0..2 {
         assert_eq!(report["hosts"][bucket]["elsewhere"], json!({"files": 3, "bytes": 2077}));
@@ -168,7 +169,7 @@ fn an_inventory_without_the_encryption_has_no_digests() {
         .replace(",\"SSE-S3\"\n", "\n")
         .replace(",\"SSE-KMS\"\n", "\n")
         .replace(",\"\"\n", "\n");
-    let output = export(&[], &write_csv(temp.path(), &schema, &[&lines]), hosts.dir.path());
+    let output = export_bucket(&[], &write_csv(temp.path(), &schema, &[&lines]), hosts.dir.path());
     assert!(output.success().stdout_str().contains("; 5 without a digest"), "{output:?}");
     assert!(
         output.stderr_str().starts_with("hint: without the field EncryptionStatus"),
@@ -182,7 +183,7 @@ fn damaged_and_foreign_inventories_are_refused() {
     let temp = TempTree::new();
     let manifest = write_csv(temp.path(), SCHEMA, &[&lines()]);
     let refused = |text: &str| {
-        let output = export(&[], &manifest, hosts.dir.path());
+        let output = export_bucket(&[], &manifest, hosts.dir.path());
         output.code(1);
         assert!(output.stderr_str().contains(text), "{output:?}");
         assert_eq!(output.stderr_str().lines().count(), 1, "{output:?}");
@@ -228,7 +229,7 @@ fn nobody_acts_on_objects_or_takes_them_for_files() {
     let export = exports.map(|entry| entry.expect("an entry").path());
     let export = export.into_iter().find(|path| path.join("_MANIFEST.json").is_file());
     let writer = catalog::Writer::open(&sandbox.path("new.db"), |_| {}).expect("a new catalog");
-    let imported = export::import(&export.expect("one"), writer, &runtime::Progress::default());
+    let imported = import(&export.expect("one"), writer, &runtime::Progress::default());
     let error = imported.expect_err("no files").to_string();
     assert!(error.contains("it describes objects in a bucket"), "{error}");
 }
@@ -249,7 +250,7 @@ fn parquet_and_csv_give_the_same_export() {
         .run();
     output.success();
     for (host, manifest) in [("csv", &csv), ("parquet", &parquet)] {
-        export(&["--host", host], manifest, hosts.dir.path()).success();
+        export_bucket(&["--host", host], manifest, hosts.dir.path()).success();
     }
     let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
     let rows = |host: &str| {

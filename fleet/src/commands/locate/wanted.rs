@@ -99,7 +99,7 @@ impl Wanted {
     }
 }
 
-/// Returns the digest that a user has typed: BLAKE3, or MD5 as in the ETag of an object.
+/// Returns the digest that a user has typed: BLAKE3, or MD5 as in the `ETag` of an object.
 fn digest_of(text: &str) -> Option<StoredDigest> {
     let digest = text.parse::<Digest>().map(|digest| StoredDigest::Blake3(digest.0));
     digest.ok().or_else(|| Some(StoredDigest::Md5(crate::inventory::md5_of(text)?)))

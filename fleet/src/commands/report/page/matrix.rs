@@ -13,7 +13,7 @@ pub(super) fn of(hosts: &[Host], shared: impl Fn(usize, usize) -> u64, most: usi
         return html! {};
     }
     let of = |one: usize, other: usize| if one == other { 0 } else { shared(one, other) };
-    let chosen = chosen(hosts.len(), &of, most);
+    let chosen = chosen(hosts.len(), of, most);
     html! {
         section aria-labelledby="matrix" {
             h2 #matrix { "Shared bytes" }
