@@ -167,14 +167,16 @@ pub fn check_host(host: &str) -> Result<(), Error> {
 /// Fails at the first folder that cannot be opened, listed or removed.
 pub fn remove_exports(out: &Path, host: &str) -> Result<(), Error> {
     check_host(host)?;
+    let Ok(name) = CString::new(host) else { return Err(Error::Host(host.to_owned())) };
     let host_path = out.join(host);
     let host_dir = Dir::open(&host_path).at(Op::Open, &host_path)?;
     for export in export_ids(&host_dir).at(Op::List, &host_path)? {
-        let name = CString::new(export.as_str()).expect("no NUL");
-        remove_folder(&host_dir, &name).at(Op::Remove, &host_path.join(&export))?;
+        let removed = CString::new(export.as_str())
+            .map_err(io::Error::from)
+            .and_then(|name| remove_folder(&host_dir, &name));
+        removed.at(Op::Remove, &host_path.join(&export))?;
     }
     let parent = Dir::open(out).at(Op::Open, out)?;
-    let name = CString::new(host).expect("no NUL");
     parent.remove_empty_dir(&name).at(Op::Remove, &host_path)
 }
 
