@@ -89,11 +89,11 @@ impl Objects {
         let mut known: HashMap<Vec<u8>, i64> = HashMap::new();
         let places: Vec<(i64, usize)> =
             rows.iter().map(|object| place(&object.key, &mut dirs, &mut known)).collect();
-        let mut placed: Vec<(Object, (i64, usize))> = rows.into_iter().zip(places).collect();
-        placed.sort_by(|(a, (a_dir, a_at)), (b, (b_dir, b_at))| {
+        let mut entries: Vec<(Object, (i64, usize))> = rows.into_iter().zip(places).collect();
+        entries.sort_by(|(a, (a_dir, a_at)), (b, (b_dir, b_at))| {
             (a_dir, &a.key[*a_at..]).cmp(&(b_dir, &b.key[*b_at..]))
         });
-        let (rows, places) = placed.into_iter().unzip();
+        let (rows, places) = entries.into_iter().unzip();
         Objects { rows, places, dirs }
     }
 
@@ -122,14 +122,13 @@ fn place(
     let slashes = (0..key.len()).filter(|&at| key[at] == b'/');
     let (mut dir, mut start) = (TOP + 1, 0);
     for slash in slashes {
-        dir = match known.get(&key[..slash]) {
-            Some(&dir) => dir,
-            None => {
-                dirs.push((dir, key[start..slash].to_vec()));
-                let id = TOP + i64::try_from(dirs.len()).unwrap_or(i64::MAX);
-                known.insert(key[..slash].to_vec(), id);
-                id
-            }
+        dir = if let Some(&dir) = known.get(&key[..slash]) {
+            dir
+        } else {
+            dirs.push((dir, key[start..slash].to_vec()));
+            let id = TOP + i64::try_from(dirs.len()).unwrap_or(i64::MAX);
+            known.insert(key[..slash].to_vec(), id);
+            id
         };
         start = slash + 1;
     }
@@ -183,7 +182,9 @@ impl Output<'_> {
         };
         let groups = sorted.chunk_by(same).filter(|group| objects.rows[group[0]].md5.is_some());
         for (content, group) in (1..).zip(groups) {
-            group.iter().for_each(|&number| of_objects[number] = Some(content));
+            for &number in group {
+                of_objects[number] = Some(content);
+            }
             let redundant = objects.rows[group[0]].size.saturating_mul(group.len() as u64 - 1);
             let inodes = i32::try_from(group.len()).unwrap_or(i32::MAX);
             out.push(&[
