@@ -8,15 +8,17 @@
 //! | `csv` | Reads data files in CSV, compressed with gzip. |
 //! | `parquet` | Reads data files in Parquet. |
 //! | `row` | Makes an object of a row. |
+//! | `source` | Opens the manifest and the data files. |
 
 mod csv;
 mod parquet;
 mod row;
+mod source;
 
 use std::error::Error;
-use std::fs::{self, File};
-use std::io::{self, Read, Seek};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
 
 use export::Object;
 use fsops::io_text;
@@ -24,17 +26,17 @@ use md5::{Digest, Md5};
 use serde::Deserialize;
 
 use self::row::Row;
+use self::source::Source;
 
 pub(crate) use self::row::md5_of;
 
-/// Largest manifest that is read, in bytes. A manifest has about 200 bytes for each data file.
-const LARGEST_MANIFEST: u64 = 64 << 20;
-
-/// An inventory on a disk.
+/// An inventory.
 #[derive(Debug)]
 pub(crate) struct Inventory {
     manifest: Manifest,
-    path: PathBuf,
+    source: Source,
+    /// The path or the URL of the manifest, for messages.
+    shown: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -66,25 +68,24 @@ pub(crate) struct Objects {
 }
 
 impl Inventory {
-    /// Opens the inventory with the manifest `path`.
+    /// Opens the inventory with a manifest, which is a file or an object.
     ///
     /// # Errors
     ///
     /// Fails if the manifest cannot be read or is not that of an inventory.
-    pub(crate) fn open(path: &Path) -> Result<Inventory, Box<dyn Error>> {
-        let of = |reason: &dyn std::fmt::Display| format!("{}: {reason}", path.display());
-        let text = read_manifest(path)
-            .map_err(|e| format!("cannot read {}: {}", path.display(), io_text(&e)))?;
+    pub(crate) fn open(manifest: &Path) -> Result<Inventory, Box<dyn Error>> {
+        let shown = manifest.display().to_string();
+        let (source, text) = Source::open(manifest)?;
         let manifest: Manifest = serde_json::from_slice(&text)
-            .map_err(|e| of(&format_args!("not the manifest of an S3 Inventory: {e}")))?;
-        if !["CSV", "Parquet"].contains(&manifest.file_format.as_str()) {
-            let format = &manifest.file_format;
-            return Err(of(&format_args!(
-                "lop-fleet cannot read inventories in the format {format}; choose CSV or Parquet for the inventory"
-            ))
+            .map_err(|e| format!("{shown}: not the manifest of an S3 Inventory: {e}"))?;
+        let format = manifest.file_format.as_str();
+        if !["CSV", "Parquet"].contains(&format) {
+            return Err(format!(
+                "{shown}: lop-fleet cannot read inventories in the format {format}; choose CSV or Parquet for the inventory"
+            )
             .into());
         }
-        Ok(Inventory { manifest, path: path.into() })
+        Ok(Inventory { manifest, source, shown })
     }
 
     /// Returns the name of the bucket that the inventory describes.
@@ -99,7 +100,7 @@ impl Inventory {
     /// Fails if the manifest does not contain it.
     pub(crate) fn created_ms(&self) -> Result<i64, Box<dyn Error>> {
         let created = self.manifest.creation_timestamp.parse();
-        created.map_err(|_| format!("{}: no valid creationTimestamp", self.path.display()).into())
+        created.map_err(|_| format!("{}: no valid creationTimestamp", self.shown).into())
     }
 
     /// Reads all data files, after checking their MD5 digests.
@@ -110,16 +111,14 @@ impl Inventory {
     pub(crate) fn objects(&self) -> Result<Objects, Box<dyn Error>> {
         let mut objects = Objects::default();
         for file in &self.manifest.files {
-            let path = self.find(&file.key)?;
-            self.read(&path, file, &mut objects)
-                .map_err(|reason| format!("{}: {reason}", path.display()))?;
+            let (open, shown) = self.source.data_file(&file.key)?;
+            self.read(open, file, &mut objects).map_err(|reason| format!("{shown}: {reason}"))?;
         }
         Ok(objects)
     }
 
-    fn read(&self, path: &Path, file: &DataFile, to: &mut Objects) -> Result<(), String> {
+    fn read(&self, mut open: File, file: &DataFile, to: &mut Objects) -> Result<(), String> {
         let io_failed = |e: io::Error| format!("cannot be read: {}", io_text(&e));
-        let mut open = File::open(path).map_err(io_failed)?;
         let mut hasher = Hasher(Md5::new());
         io::copy(&mut open, &mut hasher).map_err(io_failed)?;
         if md5_of(&file.md5) != Some(hasher.0.finalize().into()) {
@@ -139,33 +138,6 @@ impl Inventory {
             _ => parquet::each_row(open, &mut add),
         }
     }
-
-    /// Returns the path of the data file with a key in the destination bucket. The folder of the manifest, or one above
-    /// it, is a copy of the bucket or of a folder of it.
-    fn find(&self, key: &str) -> Result<PathBuf, Box<dyn Error>> {
-        let parts: Vec<&str> = key.split('/').collect();
-        let is_inside = parts.iter().all(|part| !matches!(*part, "" | "." | ".."));
-        let manifest = self.path.canonicalize()?;
-        for above in manifest.ancestors().skip(1).filter(|_| is_inside) {
-            for start in 0..parts.len() {
-                let path = above.join(parts[start..].join("/"));
-                if path.is_file() {
-                    return Ok(path);
-                }
-            }
-        }
-        Err(format!("{}: the data file {key} is missing", self.path.display()).into())
-    }
-}
-
-fn read_manifest(path: &Path) -> io::Result<Vec<u8>> {
-    // Opening a FIFO would wait for a writer.
-    if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("not a regular file; name the manifest.json of an inventory"));
-    }
-    let mut text = Vec::new();
-    File::open(path)?.take(LARGEST_MANIFEST).read_to_end(&mut text)?;
-    Ok(text)
 }
 
 /// Passes written bytes to a hash function.

@@ -101,7 +101,7 @@ impl Store {
     /// # Errors
     ///
     /// Fails if the object cannot be read or is larger than `most` bytes.
-    fn read(&self, names: &[&str], most: usize) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn read(&self, names: &[&str], most: usize) -> Result<Option<Vec<u8>>, Error> {
         let url = self.url(names);
         let read = self.answer(names, async {
             let found = self.client.get(&self.key(names)).await?;
@@ -138,6 +138,27 @@ impl Store {
     fn read_range(&self, names: &[&str], range: Range<u64>) -> Result<Vec<u8>, Error> {
         let key = self.key(names);
         self.wait(names, self.client.get_range(&key, range)).map(Into::into)
+    }
+
+    /// Calls `each` with the parts of an object, in their order.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the object does not exist or cannot be read, or if `each` fails.
+    pub(crate) fn download(
+        &self,
+        names: &[&str],
+        mut each: impl FnMut(&[u8]) -> Result<(), String>,
+    ) -> Result<(), Box<dyn std::error::Error>> {
+        let size = self.size(names)?;
+        let size = size.ok_or_else(|| format!("{}: there is no such object", self.url(names)))?;
+        let mut at = 0;
+        while at < size {
+            let end = size.min(at + PART_SIZE);
+            each(&self.read_range(names, at..end)?)?;
+            at = end;
+        }
+        Ok(())
     }
 
     /// Writes an object of at most [`PART_SIZE`] bytes.

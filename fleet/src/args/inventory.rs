@@ -7,8 +7,8 @@ use export::Names;
 
 /// Export an S3 Inventory, so that its bucket is one more host
 ///
-/// Reads the objects that an S3 Inventory lists, in CSV or Parquet, and exports them as files of a host. Download the
-/// manifest and the data files first, with their folders. Empty objects, older versions and delete markers are left out.
+/// Reads the objects that an S3 Inventory lists, in CSV or Parquet, and exports them as files of a host. MANIFEST is the
+/// URL of the manifest.json, or its path in a copy of the inventory that contains the folders of the bucket. Empty objects, older versions and delete markers are left out.
 ///
 /// The ETag of an object is its MD5 digest if the object was uploaded in one part and is not encrypted with a key of
 /// yours. Objects with MD5 digests are compared with each other. Files of other hosts have BLAKE3 digests; whether they
@@ -16,9 +16,10 @@ use export::Names;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  lop-fleet inventory inventory/photos/daily/2026-11-01T00-00Z/manifest.json /srv/fleet")]
+  lop-fleet inventory s3://inventories/photos/daily/2026-11-01T00-00Z/manifest.json \\
+      /srv/fleet")]
 pub(crate) struct InventoryArgs {
-    /// The manifest.json of the inventory
+    /// Path or URL of the manifest.json of the inventory
     #[arg(value_name = "MANIFEST")]
     pub(crate) manifest: PathBuf,
 

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use md5::{Digest, Md5};
 use serde_json::{Value, json};
-use testkit::{Output, Sandbox, TempTree, python};
+use testkit::{Output, S3, Sandbox, TempTree, python};
 
 use crate::hosts::Hosts;
 use crate::{json as document, run};
@@ -196,7 +196,7 @@ fn damaged_and_foreign_inventories_are_refused() {
     change("\"CSV\"", "\"ORC\"");
     refused("cannot read inventories in the format ORC");
     change("inv/photos/daily/data/0.csv.gz", "../../../../etc/passwd");
-    refused("the data file ../../../../etc/passwd is missing");
+    refused("\"../../../../etc/passwd\" is not the name of a file");
     change("Bucket, Key", "Key, Bucket");
     refused("has an object of another bucket");
     change("IsDeleteMarker, Size", "IsDeleteMarker, Length");
@@ -261,4 +261,37 @@ fn parquet_and_csv_give_the_same_export() {
     };
     assert_eq!(rows("csv").as_array().expect("rows").len(), 5);
     assert_eq!(rows("csv"), rows("parquet"));
+}
+
+#[test]
+fn an_inventory_in_a_store_gives_the_same_export() {
+    let Some(s3) = S3::start() else { return };
+    let (local, remote, temp) = (Hosts::new(), Hosts::new(), TempTree::new());
+    let manifest = write_csv(temp.path(), SCHEMA, &[&lines()]);
+    let put = "
+root = sys.argv[1]
+for folder, _, files in os.walk(root):
+    for name in files:
+        path = os.path.join(folder, name)
+        s3.upload_file(path, 'bucket', os.path.relpath(path, root))
+";
+    s3.script(put, &[temp.path().to_str().expect("UTF-8")]).success();
+    let sandbox = Sandbox::new(env!("CARGO_BIN_EXE_lop-fleet"));
+    let fetch = || {
+        let url = "s3://bucket/inv/photos/daily/2026-11-01T00-00Z/manifest.json";
+        let command = sandbox.command().args(["inventory", url]).arg(remote.dir.path());
+        let variables = s3.variables().into_iter();
+        variables.fold(command, |command, (name, value)| command.env(name, value)).run()
+    };
+    fetch().success();
+    export_bucket(&[], &manifest, local.dir.path()).success();
+    let diff = Sandbox::new("diff");
+    diff.command().arg("-r").arg(local.dir.path()).arg(remote.dir.path()).run().success();
+    let deletion = "s3.delete_object(Bucket='bucket', Key='inv/photos/daily/data/0.csv.gz')";
+    s3.script(deletion, &[]).success();
+    let output = fetch();
+    output.code(1);
+    let expected =
+        "lop-fleet: s3://bucket/inv/photos/daily/data/0.csv.gz: there is no such object\n";
+    assert_eq!(output.stderr_str(), expected);
 }
