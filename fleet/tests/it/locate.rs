@@ -11,6 +11,9 @@ use testkit::{Output, Sandbox};
 use crate::hosts::{Hosts, Inode};
 use crate::{SECRET, digest};
 
+/// The MD5 digest of an empty object.
+const EMPTY_MD5: &str = "d41d8cd98f00b204e9800998ecf8427e";
+
 const HINT: &str =
     "hint: to compare the other files, run 'lop scan --hash-all' and 'lop export' on the hosts\n";
 
@@ -274,10 +277,11 @@ fn what_cannot_be_searched_is_refused_at_once() {
         ("dir", "cannot read dir: it is not a regular file"),
         ("empty", "cannot search empty: exports contain no empty files"),
         (&empty, &format!("cannot search {empty}: exports contain no empty files")),
+        (EMPTY_MD5, &format!("cannot search {EMPTY_MD5}: exports contain no empty files")),
         (
             "none\x1b[31m",
             "cannot read none\\x1b[31m: No such file or directory; \
-             name a file, or a BLAKE3 digest of 64 hexadecimal digits",
+             name a file, a BLAKE3 digest of 64 hexadecimal digits, or an MD5 digest of 32",
         ),
     ] {
         let output = find_in(&sandbox, &hosts, &[], what);

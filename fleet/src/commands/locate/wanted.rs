@@ -43,7 +43,9 @@ impl Wanted {
             let head = key.map_or(head.0.get().cast_signed(), |key| key.head(head, size));
             (digests.to_vec(), Some((size, Some(head))))
         };
-        if digests.contains(&StoredDigest::Blake3(Digest::of(b"").0)) {
+        let blake3_of_nothing = StoredDigest::Blake3(Digest::of(b"").0);
+        let md5_of_nothing = StoredDigest::Md5(Md5::digest(b"").into());
+        if digests.iter().any(|digest| [blake3_of_nothing, md5_of_nothing].contains(digest)) {
             let what = what.display();
             return Err(format!("cannot search {what}: exports contain no empty files").into());
         }
