@@ -36,8 +36,8 @@ pub(crate) struct Manifest {
     pub(crate) names: Names,
     /// The id of the key, if digests and heads are keyed.
     pub(crate) key_id: Option<String>,
-    /// The bucket, if the export describes the objects of a bucket.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The S3 bucket, if the export describes the objects of one.
+    #[serde(default, rename = "s3_bucket", skip_serializing_if = "Option::is_none")]
     pub(crate) bucket: Option<String>,
     pub(crate) roots: Vec<Root>,
     pub(crate) scans: Vec<Scan>,

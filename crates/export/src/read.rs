@@ -41,7 +41,7 @@ pub fn import(from: &Path, writer: Writer, progress: &Progress) -> Result<Import
     let folder = Folder::open(from)?;
     let manifest = &folder.manifest;
     if manifest.bucket.is_some() {
-        let reason = "it describes objects in a bucket, and a catalog describes files";
+        let reason = "it describes objects in an S3 bucket, and a catalog describes files";
         return Err(Error::Unreadable { path: from.into(), reason });
     }
     if manifest.key_id.is_some() {

@@ -28,7 +28,7 @@ pub struct Stored {
     pub names: Names,
     /// A number that stands for the key, if digests and heads are keyed.
     pub key_id: Option<String>,
-    /// The bucket, if the export describes the objects of a bucket.
+    /// The S3 bucket, if the export describes the objects of one.
     pub bucket: Option<String>,
     /// The version of lop that wrote it.
     pub lop: String,

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &PlanArgs, output: Output) -> Result<Exit, Box<dyn Error
         .ok_or_else(|| format!("{}: no complete export of {}", args.dir.display(), args.host))?;
     let export = &exports[number];
     if export.bucket.is_some() {
-        return Err(format!("{} is a bucket; lop acts only on files", args.host).into());
+        return Err(format!("{} is an S3 bucket; lop acts only on files", args.host).into());
     }
     if export.names != Names::Plain {
         return Err(format!("the names of {} were not exported as they are", args.host).into());

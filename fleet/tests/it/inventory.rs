@@ -224,14 +224,14 @@ fn nobody_acts_on_objects_or_takes_them_for_files() {
     let command = sandbox.command().args(["plan", "--by", "delete", "--save-plan", "plan"]);
     let output = command.arg(hosts.dir.path()).arg("photos").run();
     output.code(1);
-    assert!(output.stderr_str().contains("photos is a bucket"), "{output:?}");
+    assert!(output.stderr_str().contains("photos is an S3 bucket"), "{output:?}");
     let exports = fs::read_dir(hosts.dir.join("photos")).expect("a folder");
     let export = exports.map(|entry| entry.expect("an entry").path());
     let export = export.into_iter().find(|path| path.join("_MANIFEST.json").is_file());
     let writer = catalog::Writer::open(&sandbox.path("new.db"), |_| {}).expect("a new catalog");
     let imported = import(&export.expect("one"), writer, &runtime::Progress::default());
     let error = imported.expect_err("no files").to_string();
-    assert!(error.contains("it describes objects in a bucket"), "{error}");
+    assert!(error.contains("it describes objects in an S3 bucket"), "{error}");
 }
 
 #[test]
