@@ -597,7 +597,7 @@ json\t'As JSON on standard error'"
 complete -c lop -n "__fish_lop_using_subcommand export" -l color -d 'When to use colours: auto (on a terminal), always or never' -r -f -a "auto\t'On a terminal'
 always\t'Always'
 never\t'Never'"
-complete -c lop -n "__fish_lop_using_subcommand export" -l replace -d 'Remove the older exports of this host when the new one is complete; only in folders'
+complete -c lop -n "__fish_lop_using_subcommand export" -l replace -d 'Remove the older exports of this host when the new one is complete; not with a URL'
 complete -c lop -n "__fish_lop_using_subcommand export" -s q -l quiet -d 'Suppress the summary and the progress line'
 complete -c lop -n "__fish_lop_using_subcommand export" -s v -l verbose -d 'Print more than the first 20 problems, and what lop measured of each disk'
 complete -c lop -n "__fish_lop_using_subcommand export" -l json -d 'Print results and errors as JSON'

@@ -1,4 +1,4 @@
--- How many files of each host have a head or a digest?
+-- How many files of each host have a head, and how many have a digest?
 SELECT h.host, count(i.inode_id) AS files, count(i.head) AS heads, count(i.digest) AS digests,
     count(DISTINCT i.digest) AS contents
 FROM hosts h

@@ -1,4 +1,4 @@
--- Which contents do several hosts have? The contents with the most redundant bytes come first.
+-- Which contents exist on several hosts? The contents with the most redundant bytes come first.
 SELECT size, digest, count(*) AS files, count(DISTINCT host) AS hosts
 FROM inodes
 WHERE digest IS NOT NULL

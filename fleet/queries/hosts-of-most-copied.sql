@@ -1,4 +1,4 @@
--- On which hosts are the contents with the most copies?
+-- Which hosts have the contents with the most copies?
 WITH most AS (
     SELECT bucket, size, digest, count(*) AS files
     FROM inodes

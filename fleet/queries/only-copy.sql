@@ -1,4 +1,4 @@
--- Which contents has one host only, once, as far as digests tell? Losing that file loses the content.
+-- How many contents of each host exist in only one file, as far as digests show? Losing the file loses the content.
 WITH lone AS (
     SELECT min(host) AS owner, size
     FROM inodes

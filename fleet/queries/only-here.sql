@@ -1,4 +1,4 @@
--- Which part of each host exists elsewhere, which only here, and which has not been compared?
+-- How many files of each host exist elsewhere, how many exist only here, and how many have not been compared?
 -- Digests of different lengths are of different kinds and cannot be compared.
 -- The query compares each file with all files of its size. 'lop-fleet report' answers it in linear time.
 WITH answers AS (

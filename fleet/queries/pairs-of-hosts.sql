@@ -1,4 +1,4 @@
--- Which hosts have most in common? Each content counts once for a pair of hosts.
+-- Which pairs of hosts have the most bytes in common? Each content counts once for a pair of hosts.
 WITH contents_of_hosts AS (
     SELECT DISTINCT bucket, size, digest, host
     FROM inodes

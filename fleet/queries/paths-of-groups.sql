@@ -1,4 +1,4 @@
--- Where are the files of each group? A name is bytes.
+-- Where are the files of each group? Names consist of bytes.
 WITH groups AS (
     SELECT bucket, size, digest
     FROM inodes

@@ -1,4 +1,4 @@
--- How much disk space could each host free, and with how many contents?
+-- How much disk space could each host free, and how many contents have several inodes?
 SELECT h.host, count(c.content_id) AS contents, coalesce(sum(c.inodes), 0) AS inodes,
     coalesce(sum(c.reclaimable), 0) AS reclaimable
 FROM hosts h

@@ -1,4 +1,4 @@
--- Which inodes did several hosts see, because they share a file system? These files exist once.
+-- Which inodes did several hosts scan because they share a file system? Each of these files exists only once.
 SELECT v.magic, v.fsid, i.inode, count(DISTINCT i.host) AS hosts, min(i.size) AS smallest, max(i.size) AS largest
 FROM inodes i
 JOIN volumes v ON v.host = i.host AND v.export_id = i.export_id AND v.volume_id = i.volume_id

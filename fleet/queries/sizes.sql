@@ -1,4 +1,4 @@
--- How are files distributed over sizes?
+-- How many files are in each range of sizes?
 WITH classes AS (
     SELECT host, size, CASE
         WHEN size < 1024 THEN 0

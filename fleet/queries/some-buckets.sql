@@ -1,4 +1,4 @@
--- The groups of a quarter of all files. With four such queries, any fleet fits into memory.
+-- Which groups are in the first quarter of the buckets? Four such queries need less memory than one for all buckets.
 SELECT bucket, size, hex(digest) AS digest, count(*) AS files
 FROM inodes
 WHERE bucket BETWEEN 0 AND 63 AND digest IS NOT NULL

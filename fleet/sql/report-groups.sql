@@ -1,4 +1,4 @@
--- How many contents do several files have, how much of it is redundant, and how many contents do several hosts have?
+-- How many contents exist in several files, how much of that is redundant, and how many exist on several hosts?
 , copied AS (
     SELECT size, count(*) - 1 AS redundant, count(DISTINCT host) AS hosts
     FROM files

@@ -1,6 +1,6 @@
 -- How many files of each host are elsewhere, only here, or not compared, and how many are redundant?
--- Whether a host other than X has one of some files shows in the least and the greatest host that has one.
--- Two digests of one kind (1: MD5, 2: BLAKE3) are equal or differ. A file that has another kind, or none, may be equal.
+-- The first and the last host (by name) that have one of some files show whether a host other than X has one.
+-- Only digests of one kind (1: MD5, 2: BLAKE3) can be compared. Files with another kind, or without one, may be equal.
 , kinds AS (
     SELECT bucket, size, head, digest, host, count(*) AS files,
         CASE WHEN digest IS NULL THEN 0 WHEN length(hex(digest)) = 32 THEN 1 ELSE 2 END AS kind

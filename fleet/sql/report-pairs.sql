@@ -1,4 +1,4 @@
--- Which hosts share most? Each content counts once for a pair of hosts.
+-- Which pairs of hosts share the most bytes? Each content counts once for a pair of hosts.
 , contents_of_hosts AS (
     SELECT DISTINCT bucket, size, digest, host
     FROM files

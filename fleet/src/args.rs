@@ -55,8 +55,8 @@ pub(crate) enum Command {
 /// Show what the hosts have in common, and what exists on one host only
 ///
 /// For each host, the report shows how many bytes other hosts have as well, how many exist on this host only, and how
-/// many may exist elsewhere but have not been compared: another host has a file of this size and beginning, and at least
-/// one of the two has no digest. 'lop scan --hash-all' and a new export resolve these.
+/// many may exist elsewhere but have not been compared: another host has a file of this size and beginning, and at
+/// least one of the two has no digest. 'lop scan --hash-all' and a new export resolve these.
 ///
 /// The bytes that each pair of hosts share, and the contents with the most redundant copies, follow. Empty files are
 /// left out. A file with several hard links counts once.
@@ -66,7 +66,7 @@ Examples:
   lop-fleet report /srv/fleet                   What do the hosts have in common?
   lop-fleet report --min-size 1M /srv/fleet     The same for large files
   lop-fleet report --host nas --host laptop /srv/fleet
-  lop-fleet report --html /srv/fleet > fleet.html   A page with graphs")]
+  lop-fleet report --html /srv/fleet > fleet.html   Write a web page with graphs")]
 pub(crate) struct ReportArgs {
     /// Folder with the exports of all hosts
     #[arg(value_name = "DIR")]
@@ -83,7 +83,7 @@ pub(crate) struct ReportArgs {
 
     /// Print the report as a web page
     ///
-    /// The page also shows how the hosts have grown. It is one file that loads nothing from elsewhere.
+    /// The page also shows how the hosts have grown. It is a single file that loads no other files.
     #[arg(long, conflicts_with = "json")]
     pub(crate) html: bool,
 
@@ -91,13 +91,13 @@ pub(crate) struct ReportArgs {
     #[arg(long, value_name = "N", default_value = "10")]
     pub(crate) limit: usize,
 
-    /// Compare in this process, or on a Spark cluster: local or spark://HOST:PORT
+    /// Engine for the comparison: local (this process), or spark://HOST:PORT (a Spark cluster)
     ///
-    /// lop-fleet runs spark-submit. The workers must be able to read DIR at the same path.
+    /// For a cluster, lop-fleet runs spark-submit. All workers must be able to read DIR at the same path.
     #[arg(long, value_name = "ENGINE", default_value = "local")]
     pub(crate) engine: Engine,
 
-    /// Use about this much memory; not with Spark
+    /// Use about this much memory; has no effect with Spark
     ///
     /// The less memory, the more often parts of the exports are read.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1G")]
@@ -107,11 +107,11 @@ pub(crate) struct ReportArgs {
 /// Show on which hosts a file or a content is
 ///
 /// Prints a line HOST:PATH for each name of each file with this content, and the number of files on each host that may
-/// have it: they have no digest, and no other size or beginning. If they are the only ones, the exit code is 3. If there
-/// are none, either, it is 6: no export has the content.
+/// have it: they have no digest, and no other size or beginning. If they are the only ones, the exit code is 3. If
+/// there are none, either, it is 6: no export has the content.
 ///
-/// If a file with the name FILE|DIGEST exists, lop-fleet reads it. Empty files cannot be searched, because exports do not
-/// contain them.
+/// If a file with the name FILE|DIGEST exists, lop-fleet reads it. Empty files cannot be searched, because exports do
+/// not contain them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -122,7 +122,7 @@ pub(crate) struct WhereArgs {
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 
-    /// A file, a BLAKE3 digest as b3sum prints it, or an MD5 digest of an object
+    /// A file, a BLAKE3 digest as printed by b3sum, or the MD5 digest of an object
     #[arg(value_name = "FILE|DIGEST")]
     pub(crate) what: PathBuf,
 
@@ -137,9 +137,9 @@ pub(crate) struct WhereArgs {
 
 /// List the files of a directory that exist on no other host
 ///
-/// Prints the paths of the files that no other host has, and those that have not been compared, because another host has a
-/// file of the same size and beginning, and one of the two has no digest. Empty files are left out. The exit code is 6 if
-/// a file is on no other host, and 3 if none is, but some have not been compared.
+/// Prints the paths of the files that no other host has, and those that have not been compared, because another host
+/// has a file of the same size and beginning, and one of the two has no digest. Empty files are left out. The exit code
+/// is 6 if a file is on no other host, and 3 if none is, but some have not been compared.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -156,9 +156,9 @@ pub(crate) struct UniquesArgs {
 
 /// Check whether a directory has every file of another one, on any hosts
 ///
-/// Prints the paths of the files of the first directory that are not anywhere in the second one, and those that have not
-/// been compared. Names and folders do not matter, only contents. Empty files are left out. The exit code is 0 if the
-/// second directory has all files, 6 if one is missing, and 3 if none is, but some have not been compared.
+/// Prints the paths of the files of the first directory that are not anywhere in the second one, and those that have
+/// not been compared. Names and folders do not matter, only contents. Empty files are left out. The exit code is 0 if
+/// the second directory has all files, 6 if one is missing, and 3 if none is, but some have not been compared.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -193,8 +193,8 @@ pub(crate) struct CheckArgs {
 
 /// Compare the survey lists of all hosts, and write the answers
 ///
-/// Compares the lists that 'lop survey' has written on each host, and writes an answer for each host: which of its sizes
-/// and heads another host has as well. Then run 'lop survey' on the hosts again.
+/// Compares the lists that 'lop survey' has written on each host, and writes an answer for each host: which of its
+/// sizes and heads another host has as well. Then run 'lop survey' on the hosts again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -205,15 +205,15 @@ pub(crate) struct AnswerArgs {
     pub(crate) dir: PathBuf,
 }
 
-/// Survey hosts over ssh, and collect their exports; or collect exports from an object store
+/// Survey hosts over ssh and collect their exports, or collect exports from an object store
 ///
-/// Each HOST needs lop and a catalog with a scan. lop-fleet runs 'lop survey' on all hosts and answers it until each host
-/// has read the files that others may have. It then runs 'lop export' on each host and copies the export with 'lop
+/// Each HOST needs lop and a catalog with a scan. lop-fleet runs 'lop survey' on all hosts and answers it until each
+/// host has read the files that others may have. It then runs 'lop export' on each host and copies the export with 'lop
 /// mirror'. Logins must not ask for a password.
 ///
-/// From a URL such as s3://bucket/fleet, lop-fleet copies the newest complete export of each host below it. The
-/// credentials come from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the address of a store that is not AWS from
-/// AWS_ENDPOINT_URL.
+/// For a URL such as s3://bucket/fleet, lop-fleet copies the newest complete export of each host that has exports
+/// there. It reads the credentials from AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and the address of a store outside
+/// AWS from AWS_ENDPOINT_URL.
 ///
 /// lop-fleet leaves out a host that fails; the exit code is then 3.
 #[derive(Debug, Args)]
@@ -222,13 +222,13 @@ Examples:
   lop-fleet collect /srv/fleet nas laptop       Survey and export two hosts
   lop-fleet collect --no-survey /srv/fleet me@nas.example.org
   lop-fleet collect /srv/fleet office=10.0.0.7  Collect the host 10.0.0.7 as 'office'
-  lop-fleet collect /srv/fleet s3://bucket/fleet  Collect what the hosts have uploaded")]
+  lop-fleet collect /srv/fleet s3://bucket/fleet  Collect the uploaded exports")]
 pub(crate) struct CollectArgs {
     /// Folder for the exports of all hosts; created if it does not exist
     #[arg(value_name = "DIR")]
     pub(crate) dir: PathBuf,
 
-    /// Hosts as ssh knows them, each with the name that it has in exports [default: HOST without user]; or URLs
+    /// Hosts for ssh, each with its name in exports [default: HOST without the user]; or URLs of object stores
     #[arg(value_name = "[NAME=]HOST|URL", required = true)]
     pub(crate) sources: Vec<String>,
 
@@ -328,8 +328,8 @@ impl From<By> for Kind {
 
 /// Show how the files of each host have grown from export to export
 ///
-/// Prints one line for each export, the oldest first, with the differences from the previous export of the host. Empty files are left out, and a file with several hard links counts
-/// once.
+/// Prints one line for each export, the oldest first, with the differences from the previous export of the host. Empty
+/// files are left out, and a file with several hard links counts once.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

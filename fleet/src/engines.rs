@@ -1,7 +1,7 @@
 //! Runs SQL queries over the newest exports.
 //!
-//! Every engine has the same tables, described in `docs/fleet.md`. A query only reads. The results go row by row
-//! to the caller, which decides how to print them.
+//! Every engine provides the same tables, which `docs/fleet.md` describes. A query only reads. The caller receives the
+//! results row by row, and decides how to print them.
 
 mod functions;
 mod local;
@@ -18,11 +18,11 @@ pub(crate) use tables::Tables;
 
 /// A part of the result of a query.
 pub(crate) enum Step<'a> {
-    /// The columns. First part of each result.
+    /// The columns, which are the first part of each result.
     Begin(&'a Schema),
     /// Some rows.
     Rows(&'a RecordBatch),
-    /// Last part of each result.
+    /// The end of a result.
     End,
 }
 
@@ -34,7 +34,7 @@ pub(crate) type Sink<'a> = dyn FnMut(Step<'_>) -> Result<(), Box<dyn Error>> + '
 pub(crate) enum Engine {
     /// This process.
     Local,
-    /// The Spark cluster with this master, a URL such as `spark://host:7077`.
+    /// The Spark cluster whose master has this URL, such as `spark://host:7077`.
     Spark(String),
 }
 
@@ -62,12 +62,12 @@ impl FromStr for Engine {
     }
 }
 
-/// Queries, and what they are about.
+/// Queries, with the engine and the tables for them.
 pub(crate) struct Job<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) tables: &'a Tables,
     pub(crate) queries: &'a [String],
-    /// Largest amount of memory of a query in this process, in bytes.
+    /// Maximum amount of memory in bytes that a query may use in this process.
     pub(crate) memory: u64,
 }
 
@@ -76,9 +76,9 @@ impl Job<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if a query is not valid, does more than read, or cannot be run, for example because it needs too
-    /// much memory. The message is one line for the user. Also fails if `sink` does. The results of earlier
-    /// queries, and the first rows of this one, may have gone to `sink`.
+    /// Fails if a query is not valid, does more than read, or cannot be run, for example because it needs too much
+    /// memory. The message is one line for the user. Also fails if `sink` fails. `sink` may have received the results
+    /// of earlier queries and the first rows of the failed query.
     pub(crate) fn run(&self, sink: &mut Sink<'_>) -> Result<(), Box<dyn Error>> {
         match self.engine {
             Engine::Local => local::run(self, sink),

@@ -29,12 +29,12 @@ pub(crate) fn newest(dir: &Path, hosts: &[String]) -> Result<(Vec<Stored>, bool)
     Ok((newest, has_problems))
 }
 
-/// Returns the same as [`newest`], without comparing keys. Returns at least one export.
+/// Returns the same as [`newest`], but does not compare keys. Returns at least one export.
 ///
 /// # Errors
 ///
-/// Fails if the folder cannot be listed, has no export or none of a wanted host, or if two exports are of
-/// the same host.
+/// Fails if the folder cannot be listed, if it has no complete export or none of a wanted host, or if two exports
+/// belong to the same host.
 pub(crate) fn complete(
     dir: &Path,
     hosts: &[String],

@@ -1,6 +1,7 @@
 //! Prints the rows of a query as a table, as CSV, as JSON or as Parquet.
 //!
-//! Rows are printed as they arrive. Only a table keeps some of them, to find the widths of its columns.
+//! Rows are printed as they arrive. Only the format `table` first collects some rows, to choose the widths of the
+//! columns.
 
 mod csv;
 mod json;
@@ -39,9 +40,9 @@ pub(crate) enum Format {
 /// Prints the results of queries, one after the other.
 pub(crate) struct Printer<W: Write + Send> {
     format: Format,
-    /// True if what could disturb a terminal is escaped.
+    /// True if characters that could disturb a terminal are escaped.
     escapes: bool,
-    /// `None` while a Parquet writer has it.
+    /// `None` while a Parquet writer owns the output.
     out: Option<W>,
     result: Option<Printing<W>>,
 }
@@ -64,8 +65,8 @@ impl<W: Write + Send> Printer<W> {
     ///
     /// # Errors
     ///
-    /// Fails if the output cannot be written; the error is then an [`io::Error`]. Also fails if a column has a
-    /// type that Parquet lacks.
+    /// Fails with an [`io::Error`] if the output cannot be written. Also fails if a column has a type that Parquet
+    /// lacks.
     pub(crate) fn print(&mut self, step: &Step<'_>) -> Result<(), Box<dyn Error>> {
         match step {
             Step::Begin(schema) => self.begin(schema),
@@ -75,7 +76,7 @@ impl<W: Write + Send> Printer<W> {
         .map_err(without_cover)
     }
 
-    /// Returns the output, after all results.
+    /// Returns the output. Call this after all results.
     pub(crate) fn into_output(self) -> Option<W> {
         self.out
     }
@@ -116,7 +117,7 @@ impl<W: Write + Send> Printer<W> {
     }
 }
 
-/// Returns the error of the output that a Parquet error contains.
+/// Returns the I/O error of the output that a Parquet error contains.
 fn without_cover(error: Box<dyn Error>) -> Box<dyn Error> {
     match error.downcast::<ParquetError>().map(|error| *error) {
         Ok(ParquetError::External(source)) => match source.downcast::<io::Error>() {
@@ -165,7 +166,7 @@ impl<'a> Cells<'a> {
     /// Returns the value in a row of a column; `None` for NULL.
     fn get(&self, row: usize, column: usize) -> Result<Option<String>, ArrowError> {
         let values = self.rows.column(column);
-        // A column of the type NULL has no bitmap of its NULLs.
+        // A column of the type NULL has no bitmap that marks its NULLs.
         if values.logical_nulls().is_some_and(|nulls| nulls.is_null(row)) {
             return Ok(None);
         }

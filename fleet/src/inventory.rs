@@ -1,6 +1,6 @@
-//! Reads an S3 Inventory: a list of the objects of a bucket, which the store writes every day or every week.
+//! Reads an S3 Inventory: a list of the objects in an S3 bucket, which the store writes every day or every week.
 //!
-//! An inventory is a manifest and data files, in CSV or Parquet:
+//! An inventory consists of a manifest and data files in CSV or Parquet:
 //! <https://docs.aws.amazon.com/AmazonS3/latest/userguide/storage-inventory-location.html>.
 //!
 //! | module | purpose |
@@ -57,13 +57,12 @@ struct DataFile {
     md5: String,
 }
 
-/// The objects of an inventory, and why some of them have no digest.
+/// The objects of an inventory, with a reason why some of them have no digest.
 #[derive(Debug, Default)]
 pub(crate) struct Objects {
     /// The current versions of all objects.
     pub(crate) objects: Vec<Object>,
-    /// True if the inventory does not tell how objects are encrypted, so that an `ETag` may be something else than an
-    /// MD5 digest.
+    /// True if the inventory does not state how objects are encrypted, so that an `ETag` may not be an MD5 digest.
     pub(crate) lacks_encryption: bool,
 }
 

@@ -145,7 +145,7 @@ pub(crate) fn shown(host: &str) -> String {
     String::from_utf8_lossy(&escaped(host.as_bytes())).into_owned()
 }
 
-/// Returns a text with escapes for what could disturb a terminal.
+/// Returns a text in which characters that could disturb a terminal are escaped.
 pub(crate) fn escaped_text(text: &str) -> Cow<'_, str> {
     if !text.contains(is_confusing) {
         return Cow::Borrowed(text);

@@ -2,10 +2,10 @@
 //!
 //! All calls block, and several threads can make them at the same time. The requests run on a small
 //! asynchronous runtime that belongs to the [`Store`], so the rest of the program needs none. Every request has a
-//! time limit, so that a store that does not answer is an error and not a hang.
+//! time limit, so a store that does not answer causes an error and does not block the program forever.
 //!
-//! The address and the credentials come from the environment variables of AWS tools. Credentials MUST NOT appear
-//! in an error: of an answer, only the code and the message are shown.
+//! The address and the credentials come from the same environment variables that AWS tools read. Credentials MUST NOT
+//! appear in an error, so an error contains only the code and the message of an answer.
 
 mod errors;
 mod fetch;
@@ -28,11 +28,11 @@ pub(crate) use self::fetch::{Fetched, fetch_newest};
 pub(crate) use self::place::is_url;
 pub(crate) use self::upload::{Uploaded, upload};
 
-/// Size of a part of a large object in bytes. The least that S3 allows is 5 MiB; a part of 8 MiB arrives within
+/// Size of a part of a large object in bytes. The minimum of S3 is 5 MiB. A part of 8 MiB arrives within
 /// [`place::REQUEST_TIMEOUT`] if a connection transfers at least 0.6 Mbit/s.
 const PART_SIZE: u64 = 8 << 20;
 
-/// Most parts that S3 allows for an object.
+/// Maximum number of parts that S3 allows for an object.
 const MOST_PARTS: u64 = 10_000;
 
 /// Number of parts of an object that are sent at the same time.
@@ -42,18 +42,18 @@ const PARTS_AT_ONCE: usize = 3;
 /// 128 MiB, in memory.
 const EXPORTS_AT_ONCE: usize = 4;
 
-/// Time in which a request without much data must be answered, with all its repetitions.
+/// Time limit for a request that transfers little data, including all retries.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A place in an object store: a bucket and the beginning of the names of its objects.
+/// A place in an object store: an S3 bucket, and a prefix of the keys of its objects.
 #[derive(Debug)]
 pub(crate) struct Store {
     client: AmazonS3,
     bucket: String,
     prefix: Key,
-    /// The server, for messages.
+    /// Name of the server, for messages.
     server: String,
-    /// Present until the store is dropped.
+    /// `Some` until the store is dropped.
     runtime: Option<Runtime>,
 }
 
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the URL or a variable of the environment is not valid.
+    /// Fails if the URL or an environment variable is not valid.
     pub(crate) fn open(url: &str) -> Result<Store, Error> {
         let place::Place { client, bucket, prefix, server } = place::open(url)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build();
@@ -70,7 +70,7 @@ impl Store {
         Ok(Store { client, bucket, prefix, server, runtime: Some(runtime) })
     }
 
-    /// Returns the name of an object, or of a folder of objects, below this place.
+    /// Returns the key of an object, or of a folder of objects, below this place.
     fn key(&self, names: &[&str]) -> Key {
         names.iter().fold(self.prefix.clone(), |key, name| key.join(PathPart::from(*name)))
     }
@@ -86,7 +86,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the folder cannot be listed, or if it has a name that cannot be one of a file, such as `..`.
+    /// Fails if the folder cannot be listed, or if it contains a name that no file can have, such as `..`.
     fn folders(&self, names: &[&str]) -> Result<Vec<String>, Error> {
         let key = self.key(names);
         let listed = self.answer(names, self.client.list_with_delimiter(Some(&key)))?;
@@ -96,7 +96,7 @@ impl Store {
         Ok(folders)
     }
 
-    /// Returns an object, or `None` if there is none.
+    /// Returns the bytes of an object, or `None` if the object does not exist.
     ///
     /// # Errors
     ///
@@ -117,7 +117,7 @@ impl Store {
         }
     }
 
-    /// Returns the size of an object, or `None` if there is none.
+    /// Returns the size of an object, or `None` if the object does not exist.
     ///
     /// # Errors
     ///
@@ -165,7 +165,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// Fails if the object cannot be written. It then does not exist, or is as it was.
+    /// Fails if the object cannot be written. The store then has no such object, or still has the old one.
     fn write(&self, names: &[&str], bytes: Vec<u8>) -> Result<(), Error> {
         self.wait(names, self.client.put(&self.key(names), bytes.into())).map(drop)
     }
@@ -181,7 +181,7 @@ impl Store {
         Ok(Large { store: self, names, parts })
     }
 
-    /// Waits for a request that is answered soon.
+    /// Waits for a request that transfers little data, for at most [`ANSWER_TIMEOUT`].
     fn answer<T>(
         &self,
         names: &[&str],
@@ -218,7 +218,7 @@ impl Store {
 
 impl Drop for Store {
     fn drop(&mut self) {
-        // A thread that looks up the name of a host cannot be interrupted. The program does not wait for it.
+        // The program cannot interrupt a thread that resolves a host name, so it does not wait for such a thread.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
@@ -233,7 +233,7 @@ struct Large<'a> {
 }
 
 impl Large<'_> {
-    /// Sends the next part. Waits until fewer than [`PARTS_AT_ONCE`] earlier parts are on their way.
+    /// Sends the next part. First waits until fewer than [`PARTS_AT_ONCE`] earlier parts are in flight.
     ///
     /// # Errors
     ///
@@ -251,19 +251,19 @@ impl Large<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if a part could not be sent. The object then does not exist, or is as it was.
+    /// Fails if a part could not be sent. The store then has no such object, or still has the old one.
     fn finish(self) -> Result<(), Error> {
         self.store.wait(self.names, self.parts.finish()).map(drop)
     }
 
     /// Asks the store to remove the parts that have arrived.
     fn abort(self) {
-        // The error that ended the upload is the one to report.
+        // The caller reports the error that ended the upload.
         drop(self.store.answer(self.names, self.parts.abort()));
     }
 }
 
-/// Calls `work` for each item, for several items at the same time. Returns the results in the order of the items.
+/// Calls `work` for each item, for several items in parallel. Returns the results in the order of the items.
 pub(crate) fn each<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let run = || {

@@ -1,8 +1,8 @@
 //! Checks an export while it is copied, and creates the folder of the copy.
 //!
-//! Callers pass the manifest and the bytes of the files from wherever the export is, such as an object
-//! store. This module reads from no network. It trusts none of the bytes: a manifest can name only files of an
-//! export, and the folder appears only if every file has the size and the digest of the manifest.
+//! The caller reads the manifest and the files of the export, for example from an object store, and passes their bytes.
+//! This module does not use the network, and it does not trust the bytes: a manifest can name only files of an export,
+//! and the folder appears only if every file has the size and the digest that the manifest states.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -21,13 +21,13 @@ pub struct StoredManifest {
 }
 
 impl StoredManifest {
-    /// Reads the bytes of a manifest. The names of the host, the export and its files can then be joined
-    /// to the path of a folder.
+    /// Parses the bytes of a manifest. The caller can then safely append the names of the host, the export and its
+    /// files to the path of a folder.
     ///
     /// # Errors
     ///
-    /// Returns a message if the manifest is invalid or of a later version, or if one of these names is not one
-    /// that lop gives.
+    /// Returns a message if the manifest is invalid or of a later version, or if lop would not have chosen one of these
+    /// names.
     pub fn parse(bytes: Vec<u8>) -> Result<StoredManifest, String> {
         let manifest = parse(&bytes)?;
         check_host(&manifest.host).map_err(|error| error.to_string())?;
@@ -74,7 +74,7 @@ pub struct FileCheck<'a> {
 }
 
 impl<'a> FileCheck<'a> {
-    /// Begins a comparison with `expected`.
+    /// Begins a comparison with the file `expected` of the manifest.
     pub fn new(expected: &'a TableFile) -> FileCheck<'a> {
         FileCheck { expected, hasher: blake3::Hasher::new(), bytes: 0 }
     }
@@ -83,7 +83,7 @@ impl<'a> FileCheck<'a> {
     ///
     /// # Errors
     ///
-    /// Returns a message if the file has more bytes than in the manifest.
+    /// Returns a message if the file has more bytes than the manifest states.
     pub fn add(&mut self, bytes: &[u8]) -> Result<(), String> {
         self.bytes += bytes.len() as u64;
         if self.bytes > self.expected.bytes {
@@ -97,7 +97,7 @@ impl<'a> FileCheck<'a> {
     ///
     /// # Errors
     ///
-    /// Returns a message if the size or the digest differ.
+    /// Returns a message if the size or the digest differs.
     pub fn finish(self) -> Result<(), String> {
         let (found, expected) = (self.bytes, self.expected);
         if found != expected.bytes {
@@ -110,7 +110,7 @@ impl<'a> FileCheck<'a> {
     }
 }
 
-/// A copy of an export that is being written. It is removed on drop, unless it was published.
+/// A copy of an export that is being written. Dropping it removes it, unless it was published.
 #[derive(Debug)]
 pub struct Copied {
     folder: NewFolder,
@@ -136,11 +136,11 @@ impl Copied {
         &self.manifest
     }
 
-    /// Begins a file of the manifest.
+    /// Begins a file that the manifest names.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be created, for example because it has been begun before.
+    /// Fails if the file cannot be created, for example because it was begun before.
     pub fn file<'a>(&'a self, of: &'a TableFile) -> Result<CopiedFile<'a>, Error> {
         let (file, path) = self.folder.create_file(&of.file)?;
         Ok(CopiedFile { export: self, check: FileCheck::new(of), file, path, written: 0 })
@@ -179,7 +179,7 @@ impl CopiedFile<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be written, or gets more bytes than in the manifest.
+    /// Fails if the file cannot be written, or if it would have more bytes than the manifest states.
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.check.add(bytes).map_err(|reason| Error::invalid(&self.path, reason))?;
         self.file.write_at(bytes, self.written).at(Op::Write, &self.path)?;
@@ -191,7 +191,7 @@ impl CopiedFile<'_> {
     ///
     /// # Errors
     ///
-    /// Fails if the size or the digest differ from the manifest, or if the file cannot be synced.
+    /// Fails if the size or the digest differs from the manifest, or if the file cannot be synced.
     pub fn finish(self) -> Result<(), Error> {
         self.check.finish().map_err(|reason| Error::invalid(&self.path, reason))?;
         self.file.sync().at(Op::Sync, &self.path)?;

@@ -46,7 +46,7 @@ impl NewFolder {
         NewFolder::named(out, host, |newest| export_id(created_ms, newest))
     }
 
-    /// Does the same for an export whose name `choose` returns. It is called with the name of the newest
+    /// Creates a folder in the same way for an export whose name `choose` returns. `choose` gets the name of the newest
     /// export of the host.
     ///
     /// # Errors
@@ -114,7 +114,7 @@ impl NewFolder {
         self.publish_bytes(&text, replaces)
     }
 
-    /// Does the same with the bytes of a manifest.
+    /// Publishes the folder in the same way, with the bytes of a manifest.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ pub fn check_host(host: &str) -> Result<(), Error> {
     Err(Error::Host(host.to_owned()))
 }
 
-/// Removes all exports of `host` below `out`, and the folder of the host if nothing else is in it.
+/// Removes all exports of `host` below `out`, and the folder of the host if it is then empty.
 ///
 /// # Errors
 ///

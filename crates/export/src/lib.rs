@@ -15,7 +15,7 @@
 //! | `digest`   | the two kinds of digests                                                    |
 //! | `inodes`   | finds the names that belong to one inode, and sorts the inodes              |
 //! | `dirs`     | the directories and their paths                                             |
-//! | `write`    | exports a catalog, rows that are in none, or the objects of a bucket        |
+//! | `write`    | exports a catalog, rows without a catalog, or the objects of an S3 bucket   |
 //! | `stored`   | finds the newest complete export of each host                               |
 //! | `copied`   | checks an export while it is copied, and creates its folder                 |
 //! | `copies`   | finds the files that are equal to another one of the same host              |

@@ -1,6 +1,6 @@
 //! An object store on this machine: the S3 server of `moto`, and `boto3` as an independent client.
 //!
-//! The server keeps its objects in memory. Both are Python packages, which `cargo xtask test` installs.
+//! The server keeps its objects in memory. `moto` and `boto3` are Python packages, which `cargo xtask test` installs.
 
 use std::env;
 use std::fs::{self, File};
@@ -17,8 +17,8 @@ use crate::process::poll;
 use crate::python::{VARIABLE, python};
 use crate::temp::TempTree;
 
-/// Starts a server on a free port, prints the port, and ends when standard input is closed. A test that is killed
-/// therefore leaves no server.
+/// A script that starts a server on a free port, prints the port, and ends when standard input is closed. A test that
+/// is killed therefore leaves no server behind.
 const SERVER: &str = "
 import sys
 from moto.server import ThreadedMotoServer
@@ -28,7 +28,7 @@ print(server.get_host_and_port()[1], flush=True)
 sys.stdin.read()
 ";
 
-/// The beginning of a script of a client.
+/// The beginning of each client script.
 const CLIENT: &str = "
 import boto3, os, sys
 s3 = boto3.client('s3')
@@ -57,7 +57,7 @@ impl S3 {
     ///
     /// # Errors
     ///
-    /// The reason as text, for example that the packages are not installed.
+    /// Returns the reason as text, for example that the packages are not installed.
     fn try_start() -> Result<S3, String> {
         let interpreter = PathBuf::from(env::var_os(VARIABLE).unwrap_or_default());
         let home = TempTree::new();

@@ -1,7 +1,7 @@
 //! A Spark cluster on this machine: a master and two workers on the loopback device.
 //!
-//! `cargo xtask test` installs `PySpark`, which contains Spark, and names the interpreter in a variable. Spark also needs
-//! Java.
+//! `cargo xtask test` installs `PySpark`, which contains Spark, and names the interpreter in an environment variable.
+//! Spark also needs Java.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::running::signal_process;
 use crate::temp::TempTree;
 use crate::{Signal, TEST_TIMEOUT};
 
-/// The variable that names an interpreter that has `PySpark`.
+/// The environment variable that names an interpreter with `PySpark`.
 const VARIABLE: &str = "LOP_TEST_SPARK";
 
 /// The oldest Java that Spark 4 runs on.
@@ -22,18 +22,18 @@ const OLDEST_JAVA: u32 = 17;
 
 const WORKERS: usize = 2;
 
-/// The class of the master and that of a worker.
+/// The Java classes of the master and of a worker.
 const MASTER: &str = "org.apache.spark.deploy.master.Master";
 const WORKER: &str = "org.apache.spark.deploy.worker.Worker";
 
-/// The time that a daemon has to end its children.
+/// Time in which a daemon must end its children.
 const GRACE: Duration = Duration::from_secs(20);
 
 /// A master and two workers with one core each. Dropping it stops them.
 #[derive(Debug)]
 #[must_use = "dropping it ends the cluster"]
 pub struct Spark {
-    /// The workers, and last the master.
+    /// The workers, followed by the master.
     daemons: Vec<Child>,
     port: u16,
     interpreter: PathBuf,
@@ -51,7 +51,7 @@ impl Spark {
     ///
     /// # Errors
     ///
-    /// The reason as text: Spark or Java is not installed, or a daemon does not start.
+    /// Returns the reason as text: Spark or Java is not installed, or a daemon does not start.
     fn try_start() -> Result<Spark, String> {
         let interpreter = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
         let interpreter = interpreter
@@ -100,7 +100,7 @@ impl Spark {
         let conf = self.folder.join("conf");
         fs::create_dir(&conf)?;
         let scratch = self.folder.join("scratch");
-        // Optimising code for queries that take a second costs more time than it saves.
+        // For queries that take a second, optimising the code costs more time than it saves.
         let java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
         let settings = format!(
             "spark.driver.host localhost\nspark.driver.bindAddress 127.0.0.1\nspark.driver.memory 1g\n\
@@ -112,7 +112,7 @@ impl Spark {
         fs::write(conf.join("spark-defaults.conf"), settings)
     }
 
-    /// Starts a daemon. Its log is a file with its name.
+    /// Starts a daemon, with a log file that has the name of the daemon.
     fn daemon(&self, name: &str, class: &[&str]) -> Result<Child, String> {
         let log = File::create(self.log(name)).map_err(|e| format!("{name}: {e}"))?;
         let errors = log.try_clone().map_err(|e| format!("{name}: {e}"))?;
@@ -131,7 +131,7 @@ impl Spark {
         self.folder.join(format!("{name}.log"))
     }
 
-    /// Waits until the log of a daemon contains something.
+    /// Waits until `found` returns a value for the log of a daemon.
     fn wait_for<T>(
         &self,
         name: &str,
@@ -148,7 +148,7 @@ impl Spark {
 impl Drop for Spark {
     fn drop(&mut self) {
         for daemon in &mut self.daemons {
-            // A worker ends the processes that it has started before it ends.
+            // A worker ends its child processes before it ends itself.
             let _is_sent = signal_process(daemon.id(), Signal::TERM);
             if wait_exit(daemon, Instant::now() + GRACE).is_none() {
                 let _gone = daemon.kill();
@@ -158,7 +158,7 @@ impl Drop for Spark {
     }
 }
 
-/// Checks the version of Java. Old versions call themselves `1.8`.
+/// Checks the version of Java. Old versions have numbers such as `1.8`.
 fn check_java() -> Result<(), String> {
     let java = find_tool("java").ok_or("Spark needs Java, which is not installed")?;
     let printed = run_tool(Command::new(java).arg("--version"), TEST_TIMEOUT).stdout;
@@ -170,7 +170,7 @@ fn check_java() -> Result<(), String> {
     }
 }
 
-/// Returns the folder of Spark in `PySpark`.
+/// Returns the folder in which `PySpark` contains Spark.
 fn home(interpreter: &Path) -> Result<PathBuf, String> {
     let script = "import os, pyspark; print(os.path.dirname(pyspark.__file__))";
     let found = run_tool(Command::new(interpreter).args(["-B", "-c", script]), TEST_TIMEOUT);

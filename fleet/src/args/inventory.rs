@@ -5,14 +5,15 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use export::Names;
 
-/// Export an S3 Inventory, so that its bucket is one more host
+/// Export the objects of an S3 bucket as one more host
 ///
-/// Reads the objects that an S3 Inventory lists, in CSV or Parquet, and exports them as files of a host. MANIFEST is the
-/// URL of the manifest.json, or its path in a copy of the inventory that contains the folders of the bucket. Empty objects, older versions and delete markers are left out.
+/// Reads an S3 Inventory in CSV or Parquet, and exports the listed objects as files of a host. MANIFEST is the URL of the
+/// manifest.json of the inventory, or its path in a copy that contains the folders of the bucket. Empty objects, older
+/// versions and delete markers are left out.
 ///
 /// The ETag of an object is its MD5 digest if the object was uploaded in one part and is not encrypted with a key of
-/// yours. Objects with MD5 digests are compared with each other. Files of other hosts have BLAKE3 digests; whether they
-/// are equal to an object is unknown if their sizes are equal.
+/// yours. lop-fleet compares objects by their MD5 digests. Files of other hosts have BLAKE3 digests, so a file and an
+/// object of the same size count as not compared.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,11 +32,11 @@ pub(crate) struct InventoryArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) host: Option<String>,
 
-    /// How to export keys
+    /// How to export the keys of the objects
     #[arg(long, value_name = "HOW", value_enum, default_value_t = KeyNames::Plain)]
     pub(crate) names: KeyNames,
 
-    /// Remove the older exports of the host
+    /// Remove the older exports of the host when the new one is complete
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -43,9 +44,9 @@ pub(crate) struct InventoryArgs {
 /// How keys are exported.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum KeyNames {
-    /// As names of directories and files.
+    /// Export keys as names of directories and files.
     Plain,
-    /// Not at all.
+    /// Export no keys.
     None,
 }
 

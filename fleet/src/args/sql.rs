@@ -11,9 +11,9 @@ use crate::formats::Format;
 /// Query the newest exports of all hosts with SQL
 ///
 /// The tables are inodes, names, dirs, contents, problems, hosts and volumes. The first five have the columns of the
-/// exports. A query can only read. Bytes, such as digests and names, are printed as hexadecimal digits.
+/// exports. 'SHOW TABLES' lists the tables, and 'SHOW COLUMNS FROM inodes' lists the columns of one.
 ///
-/// 'SHOW TABLES' and 'SHOW COLUMNS FROM inodes' list tables and columns.
+/// lop-fleet runs only queries that read. It prints bytes, such as digests and names, as hexadecimal digits.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ pub(crate) struct SqlArgs {
 
     /// Read the query from FILE.sql; can be repeated
     ///
-    /// The results of several files are printed one after the other, as tables or as JSON.
+    /// lop-fleet prints the results of several files one after the other, as tables or as JSON.
     #[arg(long = "file", value_name = "FILE.sql")]
     pub(crate) files: Vec<PathBuf>,
 
@@ -43,20 +43,20 @@ pub(crate) struct SqlArgs {
     #[arg(long, value_name = "FORMAT", value_enum)]
     pub(crate) format: Option<Format>,
 
-    /// Write the rows to a new file; Parquet needs one
+    /// Write the rows to a new file; required for parquet
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
 
-    /// Run the query in this process, or on a Spark cluster: local or spark://HOST:PORT
+    /// Engine for the query: local (this process), or spark://HOST:PORT (a Spark cluster)
     ///
-    /// lop-fleet runs spark-submit. The workers must be able to read DIR at the same path.
+    /// For a cluster, lop-fleet runs spark-submit. All workers must be able to read DIR at the same path.
     #[arg(long, value_name = "ENGINE", default_value = "local")]
     pub(crate) engine: Engine,
 
-    /// Use at most this much memory; not with Spark
+    /// Use at most this much memory; has no effect with Spark
     ///
-    /// A query that needs more fails. Equal files have the same number in the column 'bucket', from 0 to 255, so a query
-    /// that groups or joins files can process some buckets at a time.
+    /// A query that needs more fails. Equal files have the same number in the column 'bucket', from 0 to 255. A query
+    /// that groups or joins equal files can therefore process some buckets at a time.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = "1G")]
     pub(crate) memory: u64,
 }

@@ -6,12 +6,12 @@ use clap::Args;
 
 /// Copy the newest export of each host to an object store
 ///
-/// Copies the newest complete export of each host to URL/HOST/EXPORT. The manifest of an export is written last, so an
-/// export is complete when it has one. lop-fleet compares each file with the manifest while it reads it, and copies no
-/// damaged export; the exit code is then 3. An export that is in the store is not copied again.
+/// Copies the newest complete export of each host to URL/HOST/EXPORT, unless the store already has it. lop-fleet writes
+/// the manifest of an export last, so an export without a manifest is incomplete. While it reads a file, it compares
+/// the file with the manifest. If a file is damaged, lop-fleet does not write the manifest; the exit code is then 3.
 ///
-/// The credentials come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region from AWS_REGION,
-/// and the address of a store that is not AWS from AWS_ENDPOINT_URL.
+/// lop-fleet reads the credentials from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region from
+/// AWS_REGION, and the address of a store outside AWS from AWS_ENDPOINT_URL.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,5 +1,4 @@
-//! `lop-fleet collect`: surveys hosts over ssh, and collects their exports. From an object store, it only collects
-//! exports.
+//! `lop-fleet collect`: surveys hosts over ssh and collects their exports, or collects exports from an object store.
 
 mod host;
 mod store;

@@ -26,8 +26,8 @@ pub(crate) fn run(args: &GrowthArgs, output: Output) -> Result<Exit, Box<dyn Err
     Ok(if problems.is_empty() { Exit::Done } else { Exit::Partial })
 }
 
-/// Reads the sizes of all exports of some hosts; of all hosts if `hosts` is empty. They are sorted by host and
-/// time. The second part of the result are the exports that cannot be used.
+/// Reads the sizes of all exports of the named hosts, or of all hosts if `hosts` is empty. The exports are sorted by
+/// host and time. The second part of the result contains the errors of the exports that cannot be used.
 ///
 /// # Errors
 ///
@@ -53,7 +53,7 @@ struct Document {
     exports: Vec<Export>,
 }
 
-/// The amount of files in an export.
+/// The number and the total size of the files in an export.
 #[derive(Serialize)]
 pub(crate) struct Export {
     pub(crate) host: String,

@@ -1,4 +1,4 @@
-//! `lop-fleet inventory`: exports an S3 Inventory, so that its bucket is one more host.
+//! `lop-fleet inventory`: exports the objects of an S3 bucket as one more host.
 
 use std::error::Error;
 

@@ -154,7 +154,7 @@ fn page_of(
     shared: &dyn Fn(usize, usize) -> u64,
 ) -> Result<String, Box<dyn Error>> {
     let hosts: Vec<String> = document.hosts.iter().map(|host| host.name.clone()).collect();
-    // lop-fleet growth names exports that cannot be used.
+    // 'lop-fleet growth' reports the exports that cannot be used.
     let (exports, _unusable) = growth::exports(&args.dir, &hosts)?;
     Ok(page::of(document, shared, &exports, Timestamp::now()))
 }

@@ -40,7 +40,7 @@ fn format(args: &SqlArgs, output: Output) -> Format {
         }
         Format::Parquet if args.output.is_none() => "--format parquet needs --output FILE",
         Format::Csv | Format::Parquet if args.files.len() > 1 => {
-            "csv and parquet need a run for each --file"
+            "--format csv and --format parquet accept only one --file"
         }
         _ => return format,
     };
@@ -58,8 +58,7 @@ fn queries(args: &SqlArgs) -> Result<Vec<String>, Box<dyn Error>> {
     }
 }
 
-/// Prints the results on standard output. A closed pipe is not an error, because the reader does not want the
-/// rest.
+/// Prints the results on standard output. A closed pipe is not an error, because its reader does not need the rest.
 fn print(job: &Job<'_>, format: Format, output: Output) -> Result<(), Box<dyn Error>> {
     let out = BufWriter::new(io::stdout());
     let mut printer = Printer::new(format, output.escapes(), out);
@@ -74,7 +73,7 @@ fn print(job: &Job<'_>, format: Format, output: Output) -> Result<(), Box<dyn Er
     }
 }
 
-/// Writes the results to the new file `path`. It gets its name when it is complete.
+/// Writes the results to the new file `path`, which appears when it is complete.
 fn write(job: &Job<'_>, format: Format, path: &Path) -> Result<(), Box<dyn Error>> {
     let cannot = |e: io::Error| format!("cannot write {}: {}", path.display(), fsops::io_text(&e));
     if path.symlink_metadata().is_ok() {

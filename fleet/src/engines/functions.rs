@@ -1,6 +1,6 @@
 //! The functions `hex` and `unhex`, which Spark and `DuckDB` have and `DataFusion` lacks.
 //!
-//! With them, a query about digests means the same in all three.
+//! With these functions, a query about digests has the same meaning in all three engines.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl ScalarUDFImpl for Function {
     }
 }
 
-/// Returns the upper-case digits of bytes.
+/// Returns bytes as upper-case hexadecimal digits.
 fn digits(given: &ArrayRef) -> Result<ArrayRef> {
     let mut made = StringViewBuilder::new();
     for bytes in as_binary_view_array(given)? {
@@ -74,7 +74,7 @@ fn digit(of: u8) -> char {
     char::from_digit(of.into(), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
-/// Returns the bytes of digits; NULL for other texts.
+/// Returns the bytes for hexadecimal digits; NULL for any other text.
 fn bytes(given: &ArrayRef) -> Result<ArrayRef> {
     let mut made = BinaryViewBuilder::new();
     for text in as_string_view_array(given)? {
@@ -83,7 +83,7 @@ fn bytes(given: &ArrayRef) -> Result<ArrayRef> {
     Ok(Arc::new(made.finish()))
 }
 
-/// Returns the bytes of digits of either case; `None` if the text does not consist of such digits.
+/// Returns the bytes for hexadecimal digits of either case; `None` for any other text.
 pub(super) fn bytes_of(text: &str) -> Option<Vec<u8>> {
     let digits: Option<Vec<u8>> = text
         .chars()

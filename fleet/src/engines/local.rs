@@ -1,7 +1,7 @@
 //! Runs queries with `DataFusion`, in this process.
 //!
-//! `DataFusion` must not write parts of a query to disk: releases of 2026 returned wrong rows when it did. A
-//! query that needs more memory than it may use fails.
+//! `DataFusion` must not write parts of a query to disk, because releases of 2026 returned wrong rows after they had
+//! done so. A query that needs more memory than it may use fails.
 
 use std::error::Error;
 use std::path::Path;
@@ -34,10 +34,11 @@ use runtime::quantity::size;
 use super::tables::{Rows, Source, Tables, Value};
 use super::{Job, Sink, Step, functions};
 
-/// The name of the folder of the exports. Files are found below it, so that its path can consist of any bytes.
+/// The URL that stands for the folder of the exports. Files have URLs below it, so the path of the folder can consist
+/// of any bytes.
 const STORE: &str = "exports://dir";
 
-/// The stack of a thread, in bytes. Plans are trees, and are visited by recursion.
+/// Stack size of a thread in bytes. Plans are trees, and `DataFusion` traverses them recursively.
 const STACK: usize = 8 << 20;
 
 /// Runs the queries of a job.
@@ -101,7 +102,7 @@ fn context(memory: u64) -> Result<SessionContext, DataFusionError> {
     let options = config.options_mut();
     options.optimizer.prefer_hash_join = false;
     options.sql_parser.collect_spans = true;
-    // Memory that a sort would keep for reading what it wrote to disk.
+    // A sort would otherwise reserve memory for reading back the parts that it wrote to disk.
     options.execution.sort_spill_reservation_bytes = 0;
     let context = SessionContext::new_with_config_rt(config, environment);
     for function in functions::all() {
@@ -146,7 +147,7 @@ fn table(source: &Source, dir: &Path) -> Result<Arc<dyn TableProvider>, Box<dyn 
     Ok(Arc::new(ListingTable::try_new(config)?))
 }
 
-/// Returns a path as it is written in a URL.
+/// Returns a path in the encoding of URLs.
 fn percent_encoded(path: &str) -> String {
     let byte = |byte: u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
@@ -157,7 +158,7 @@ fn percent_encoded(path: &str) -> String {
     path.bytes().map(byte).collect()
 }
 
-/// Returns the columns for `DataFusion`. All may be NULL, as in files that Spark has written again.
+/// Returns the columns for `DataFusion`. All of them are nullable, as in files that Spark has rewritten.
 fn schema(columns: &[Column]) -> SchemaRef {
     let field = |column: &Column| {
         let kind = match column.kind {
@@ -171,7 +172,7 @@ fn schema(columns: &[Column]) -> SchemaRef {
     Arc::new(Schema::new(columns.iter().map(field).collect::<Vec<_>>()))
 }
 
-/// Returns values as `DataFusion` reads them.
+/// Returns values in the form that `DataFusion` reads.
 fn batch(schema: &SchemaRef, rows: &[Vec<Value>]) -> Result<RecordBatch, DataFusionError> {
     let column = |(number, field): (usize, &Arc<Field>)| -> ArrayRef {
         let values = rows.iter().map(|row| &row[number]);
@@ -192,7 +193,7 @@ fn batch(schema: &SchemaRef, rows: &[Vec<Value>]) -> Result<RecordBatch, DataFus
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
 }
 
-/// Checks that a text is one query, and nothing that changes anything.
+/// Checks that a text is a single query, which changes nothing.
 fn check(query: &str) -> Result<(), Box<dyn Error>> {
     let statements = DFParser::parse_sql(query)?;
     if statements.len() > 1 {
@@ -218,7 +219,7 @@ fn is_query(statement: &Statement) -> bool {
     )
 }
 
-/// Returns the reason of a failure, in one line.
+/// Returns the reason for a failure, in one line.
 fn explained(error: &DataFusionError, memory: u64) -> String {
     let text = match error.find_root() {
         DataFusionError::ResourcesExhausted(_) => {
@@ -237,7 +238,7 @@ fn explained(error: &DataFusionError, memory: u64) -> String {
     format!("the query failed: {}{}", place.unwrap_or_default(), words.join(" "))
 }
 
-/// Returns a message of the parser with the place in the query at the beginning.
+/// Returns a message of the parser, with the position in the query moved to the beginning.
 fn parser_message(message: &str) -> String {
     let message = message.strip_prefix("sql parser error: ").unwrap_or(message);
     let Some((reason, place)) = message.rsplit_once(" at Line: ") else {

@@ -1,8 +1,8 @@
 //! Runs queries on a Spark cluster, through `spark-submit`.
 //!
 //! A short Python program (`queries.py`) runs the queries and writes the rows to a private folder, from which this
-//! module reads them. Only that program, on this host, uses the folder. The workers of the cluster need only the exports,
-//! at the same path as on this host. Output of Spark goes to a log in that folder.
+//! module reads them. Only this host uses the folder. The workers of the cluster need only the exports, at the same
+//! path as on this host. The messages of Spark go to a log in the folder.
 
 mod rows;
 
@@ -57,7 +57,7 @@ fn submit(job: &Job<'_>, master: &str, folder: &Path) -> Result<(), Box<dyn Erro
     command
         .args(["--master", master, "--name", "lop-fleet"])
         .args(["--conf", "spark.sql.ansi.enabled=true"])
-        // Spark would otherwise create a database of its own in the working directory.
+        // Spark would otherwise create a database in the working directory.
         .args(["--conf", "spark.sql.catalogImplementation=in-memory"])
         .arg(folder.join("queries.py"))
         .arg(folder.join("job"))
@@ -78,7 +78,7 @@ fn spark_submit() -> PathBuf {
     home.map_or_else(|| "spark-submit".into(), |home| PathBuf::from(home).join("bin/spark-submit"))
 }
 
-/// Returns what `queries.py` has to do.
+/// Returns the JSON document with the job for `queries.py`.
 fn document(job: &Job<'_>, folder: &Path) -> Result<Json, Box<dyn Error>> {
     let dir = fs::canonicalize(&job.tables.dir)
         .map_err(|e| format!("{}: {}", job.tables.dir.display(), fsops::io_text(&e)))?;
@@ -137,7 +137,7 @@ fn create(path: &Path) -> Result<File, Box<dyn Error>> {
     Ok(OpenOptions::new().write(true).open(path)?)
 }
 
-/// Returns the last line of a log that tells what went wrong: the last one with an error, or else the last one.
+/// Returns the last line of a log that contains an error, or the last line if none does.
 fn last_message(log: &Path) -> Option<String> {
     let text = String::from_utf8_lossy(&fs::read(log).ok()?).into_owned();
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -149,7 +149,7 @@ fn last_message(log: &Path) -> Option<String> {
     lines().rfind(is_error).or_else(|| lines().next_back()).map(str::to_owned)
 }
 
-/// A private folder in the folder for temporary files. It is removed on drop.
+/// A private folder in the folder for temporary files. Dropping it removes it.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -164,7 +164,7 @@ impl Folder {
         Ok(Folder(parent.join(name)))
     }
 
-    /// Removes all files but this one, and returns its path.
+    /// Keeps the folder, removes all files except `file`, and returns the path of `file`.
     fn keep(self, file: &str) -> PathBuf {
         let kept = self.0.join(file);
         self.remove_files(Some(file));
@@ -172,7 +172,7 @@ impl Folder {
         kept
     }
 
-    /// Removes files, as far as possible. What stays is in a folder for temporary files.
+    /// Removes files as far as possible. Files that cannot be removed stay in the folder for temporary files.
     fn remove_files(&self, except: Option<&str>) {
         let entries = fs::read_dir(&self.0).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| except.is_none_or(|name| entry.file_name() != name)) {

@@ -1,13 +1,13 @@
-//! The tables that queries read: the files of the newest exports, and what the manifests say.
+//! The tables that queries read. Their rows come from the files and the manifests of the newest exports.
 //!
-//! The columns are those that lop writes, whatever the files contain. The files are listed one by one, because
+//! The columns are those that lop writes, even if a file contains others. An engine gets a list of all files, because
 //! an engine that lists folders would guess columns from their names.
 
 use std::path::PathBuf;
 
 use export::{Column, Kind, Names, Stored, TABLES};
 
-/// A value of a table that consists of values.
+/// A value in the rows of a table that has no files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Null,

@@ -1,6 +1,6 @@
-//! Comma-separated values, as RFC 4180 describes them.
+//! Comma-separated values (RFC 4180).
 //!
-//! NULL is an empty field, and an empty text is a pair of quotes.
+//! NULL is an empty field, and an empty text is `""`.
 
 use std::borrow::Cow;
 use std::error::Error;

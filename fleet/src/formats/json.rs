@@ -1,7 +1,7 @@
-//! JSON: a document with the names of the columns and one list for each row.
+//! JSON: a document with the names of the columns and a list for each row.
 //!
-//! Numbers and truth values are values of JSON, NULL is `null`, and everything else is text. Text instead of objects
-//! with keys, because two columns may have the same name.
+//! Numbers and booleans are JSON values, NULL is `null`, and everything else is text. A row is a list and not an
+//! object, because two columns may have the same name.
 
 use std::error::Error;
 use std::io::Write;

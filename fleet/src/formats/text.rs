@@ -1,4 +1,4 @@
-//! A table of text: numbers on the right, everything else on the left, NULL as nothing.
+//! A table of text. Numbers are aligned on the right, everything else on the left, and NULL is left empty.
 
 use std::error::Error;
 use std::io::{self, Write};
@@ -9,17 +9,17 @@ use datafusion::arrow::record_batch::RecordBatch;
 use super::{Cells, is_number};
 use crate::output::shown;
 
-/// Number of rows that decide on the widths of the columns. Later rows with longer values are not aligned.
+/// Number of rows that determine the widths of the columns. Later rows with longer values are not aligned.
 const MEASURED_ROWS: usize = 10_000;
 
 /// The result of a query as a table.
 pub(super) struct Table {
-    /// For each column, whether it contains numbers.
+    /// For each column, true if it contains numbers.
     numbers: Vec<bool>,
-    /// True for the plan of a query, whose lines are printed as they are.
+    /// True for the plan of a query, whose lines are printed unchanged.
     is_plan: bool,
     widths: Vec<usize>,
-    /// Rows that are not written yet. `None` when the widths are fixed.
+    /// Rows that are not written yet. `None` once the widths are fixed.
     waiting: Option<Vec<Vec<String>>>,
 }
 
@@ -36,7 +36,7 @@ impl Table {
         }
     }
 
-    /// Adds some rows, and writes those of which the widths are known.
+    /// Adds some rows, and writes rows as soon as the widths are fixed.
     pub(super) fn add(
         &mut self,
         rows: &RecordBatch,
@@ -56,7 +56,7 @@ impl Table {
         Ok(())
     }
 
-    /// Writes the rest.
+    /// Writes the remaining rows.
     pub(super) fn end(mut self, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         Ok(self.write_waiting(out)?)
     }

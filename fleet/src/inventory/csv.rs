@@ -1,4 +1,4 @@
-//! Reads data files in CSV, compressed with gzip. They have no header; the manifest names the fields.
+//! Reads data files in CSV, compressed with gzip. The files have no header; the manifest names the fields.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -94,7 +94,7 @@ impl Fields {
     }
 }
 
-/// Returns a key. In CSV, keys are encoded as in forms: a space is a plus sign.
+/// Decodes a key. In CSV, keys are encoded like the data of web forms, with a plus sign for each space.
 fn decoded(key: &[u8]) -> Vec<u8> {
     let spaced: Vec<u8> = key.iter().map(|&byte| if byte == b'+' { b' ' } else { byte }).collect();
     percent_decode(&spaced).collect()

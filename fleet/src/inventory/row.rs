@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use export::Object;
 
-/// A row of an inventory. A field is missing if the inventory does not have it.
+/// A row of an inventory. A field is `None` if the inventory does not have it.
 #[derive(Debug, Default)]
 pub(super) struct Row<'a> {
     pub(super) bucket: Cow<'a, str>,
@@ -19,7 +19,7 @@ pub(super) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// Returns the object, if the row is the current version of one.
+    /// Returns the object, or `None` if the row is an older version or a delete marker.
     ///
     /// # Errors
     ///
@@ -37,15 +37,15 @@ impl Row<'_> {
         Ok(Some(Object { key, size, mtime_ns: mtime_ns.unwrap_or(0), md5 }))
     }
 
-    /// Returns the MD5 digest of the content. An `ETag` is one only if the object was uploaded in one part and its
-    /// encryption is none or that of the store:
+    /// Returns the MD5 digest of the content. An `ETag` is an MD5 digest only if the object was uploaded in one part
+    /// and is either not encrypted or encrypted with a key of the store:
     /// <https://docs.aws.amazon.com/AmazonS3/latest/API/API_Object.html>.
     fn md5(&self) -> Option<[u8; 16]> {
         let is_plain = matches!(self.encryption.as_deref(), Some("NOT-SSE" | "SSE-S3"));
         if !is_plain || self.is_multipart == Some(true) {
             return None;
         }
-        // An ETag of an object that was uploaded in parts ends with a dash and their number.
+        // The ETag of an object that was uploaded in parts ends with a dash and the number of parts.
         md5_of(self.etag.as_deref()?.trim_matches('"'))
     }
 }

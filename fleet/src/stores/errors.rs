@@ -1,7 +1,7 @@
 //! The error of a request to an object store, in one line.
 //!
-//! The client nests errors and repeats itself in each. People need the place, the reason, and for a server that
-//! cannot be reached its name.
+//! The client nests its errors, and each level repeats the text of the one below. A message for the user contains the
+//! place, the reason and, if the server cannot be reached, the name of the server.
 
 use std::error::Error as StdError;
 use std::fmt::{self, Display, Formatter};
@@ -9,7 +9,7 @@ use std::io;
 
 use fsops::io_text;
 
-/// Most characters that are shown of a message of a server.
+/// Maximum number of characters of a message from a server.
 const LONGEST_MESSAGE: usize = 300;
 
 /// A place in a store that cannot be used.
@@ -25,7 +25,7 @@ pub(crate) struct Error {
 pub(super) enum Kind {
     /// The object does not exist.
     Missing,
-    /// The object is larger than it can be.
+    /// The object is larger than the caller allows.
     TooLarge,
     /// The store cannot be used.
     Failed,
@@ -92,8 +92,8 @@ fn reason(server: &str, error: &(dyn StdError + 'static)) -> String {
     short(&text)
 }
 
-/// Returns whether a request asked the computer on which this program runs for credentials. The client does so if the
-/// environment has none, and fails outside of a cloud.
+/// Returns true if the client asked the metadata service of a cloud for credentials. The client does so if the
+/// environment contains none, and this request fails outside a cloud.
 fn is_about_instance(error: &(dyn StdError + 'static)) -> bool {
     let text = error.to_string();
     text.contains("/latest/api/token") || text.contains("/latest/meta-data")
@@ -104,7 +104,7 @@ fn between<'a>(text: &'a str, begin: &str, end: &str) -> Option<&'a str> {
     rest.split_once(end).map(|(inner, _)| inner)
 }
 
-/// Returns the first characters of a text, in one line.
+/// Returns the first [`LONGEST_MESSAGE`] characters of a text, in one line.
 fn short(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").chars().take(LONGEST_MESSAGE).collect()

@@ -1,8 +1,8 @@
 //! Copies the newest complete export of a host from an object store to a folder.
 //!
-//! Everything in the store is untrusted: names of hosts and files are checked before they become paths, no more bytes
-//! are read than the manifest states, and the export appears in the folder only if all files have the digests of the
-//! manifest.
+//! This module does not trust the store. It checks the names of hosts and files before they become paths, and reads no
+//! more bytes than the manifest states. The export appears in the folder only if the digests of all files are those in
+//! the manifest.
 
 use std::path::Path;
 
@@ -20,13 +20,13 @@ pub(crate) struct Fetched {
     pub(crate) export_id: String,
     /// Number of files that the export describes.
     pub(crate) files: u64,
-    /// Number of bytes that were copied; 0 if the folder had the export.
+    /// Number of bytes that were copied; 0 if the folder already had the export.
     pub(crate) bytes: u64,
 }
 
-/// Why an export was not copied.
+/// The reason why an export was not copied.
 enum Refused {
-    /// It is incomplete or damaged. The one before may be usable.
+    /// The export is incomplete or damaged. The previous one may be usable.
     Unusable(String),
     /// The store or the folder cannot be used.
     Failed(String),
@@ -54,12 +54,12 @@ impl Store {
     }
 }
 
-/// Copies the newest complete export of `host` to `dir`, unless it is there. Calls `complain` with the reason for
-/// each newer export that cannot be used.
+/// Copies the newest complete export of `host` to `dir`, unless the export is already there. Calls `complain` with the
+/// reason for each newer export that cannot be used.
 ///
 /// # Errors
 ///
-/// Returns a reason for people if no export can be used, or if the store or the folder cannot.
+/// Returns a message for the user if no export can be used, or if the store or the folder cannot be used.
 pub(crate) fn fetch_newest(
     store: &Store,
     host: &str,
@@ -79,7 +79,7 @@ pub(crate) fn fetch_newest(
     Err(format!("{}: no complete export", store.url(&[host])))
 }
 
-/// Copies an export, unless it is there.
+/// Copies an export, unless it is already there.
 fn fetch(store: &Store, host: &str, export_id: &str, dir: &Path) -> Result<Fetched, Refused> {
     let path = dir.join(host).join(export_id);
     if path.symlink_metadata().is_ok() {

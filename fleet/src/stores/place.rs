@@ -1,7 +1,7 @@
 //! The URL of a place in an object store, and the client for it.
 //!
-//! The variables are those of AWS tools, as `object_store` reads them. All are checked here, because its client
-//! panics if the address is not valid.
+//! The environment variables are those of AWS tools, as `object_store` reads them. This module checks all of them,
+//! because the client of `object_store` panics if the address is not valid.
 
 use std::env;
 use std::time::Duration;
@@ -19,10 +19,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of one request, which transfers at most one part.
 pub(super) const REQUEST_TIMEOUT: Duration = Duration::from_mins(2);
 
-/// How often a failed request is repeated.
+/// Maximum number of retries of a failed request.
 const MOST_RETRIES: usize = 5;
 
-/// Time after which a failed request is not repeated.
+/// Time after which the client no longer retries a failed request.
 const RETRY_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The client for a place.
@@ -30,11 +30,11 @@ pub(super) struct Place {
     pub(super) client: AmazonS3,
     pub(super) bucket: String,
     pub(super) prefix: Key,
-    /// The server, for messages.
+    /// Name of the server, for messages.
     pub(super) server: String,
 }
 
-/// Returns whether an argument is a URL and not the name of a host or a folder.
+/// Returns true if an argument is a URL, and not the name of a host or a folder.
 pub(crate) fn is_url(argument: &str) -> bool {
     argument.contains("://")
 }
@@ -43,7 +43,7 @@ pub(crate) fn is_url(argument: &str) -> bool {
 ///
 /// # Errors
 ///
-/// Fails if the URL or a variable of the environment is not valid.
+/// Fails if the URL or an environment variable is not valid.
 pub(super) fn open(url: &str) -> Result<Place, Error> {
     let (bucket, prefix) = parse(url)?;
     let invalid = |reason: String| Error::new(url, reason);
@@ -76,7 +76,7 @@ pub(super) fn open(url: &str) -> Result<Place, Error> {
     Ok(Place { client, bucket, prefix, server })
 }
 
-/// Returns the bucket and the prefix of a URL.
+/// Returns the S3 bucket and the prefix of a URL.
 fn parse(url: &str) -> Result<(String, Key), Error> {
     let Some(rest) = url.strip_prefix("s3://") else {
         return Err(Error::new(url, "only s3:// URLs are supported"));
@@ -93,7 +93,7 @@ fn parse(url: &str) -> Result<(String, Key), Error> {
     Ok((bucket.to_owned(), prefix))
 }
 
-/// Returns a builder with the variables of the environment that are not empty.
+/// Returns a builder with the environment variables that are not empty.
 fn variables() -> Result<AmazonS3Builder, String> {
     let mut builder = AmazonS3Builder::new();
     for (name, value) in env::vars_os() {

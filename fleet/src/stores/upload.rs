@@ -1,7 +1,7 @@
 //! Copies an export from a folder to an object store.
 //!
-//! The manifest is written last, so an export is complete if and only if its manifest is there. Each file is compared
-//! with the manifest while it is read, before the store makes it appear.
+//! The upload writes the manifest last, so an export is complete if and only if its manifest is in the store. It
+//! compares each file with the manifest while it reads the file, before the object appears in the store.
 
 use std::error::Error as StdError;
 use std::fs::{self, File};
@@ -12,10 +12,10 @@ use export::{FileCheck, LARGEST_MANIFEST, MANIFEST_NAME, Stored, StoredManifest,
 
 use super::{Large, MOST_PARTS, PART_SIZE, Store};
 
-/// What an upload has sent.
+/// The amount of data that an upload has sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Uploaded {
-    /// Number of files, with the manifest.
+    /// Number of files, including the manifest.
     pub(crate) files: u64,
     /// Size of these files.
     pub(crate) bytes: u64,
@@ -28,12 +28,12 @@ impl Uploaded {
     }
 }
 
-/// Copies an export to `store`, unless it is there.
+/// Copies an export to `store`, unless the store already has it.
 ///
 /// # Errors
 ///
-/// Fails if a file differs from the manifest or cannot be read, if the store has another export of this name, or if
-/// a request fails. The store then has no manifest of the export, and may have some of its files.
+/// Fails if a file differs from the manifest or cannot be read, if the store has a different export with this name, or
+/// if a request fails. The upload has then not written the manifest, but may have written some of the files.
 pub(crate) fn upload(store: &Store, export: &Stored) -> Result<Uploaded, Box<dyn StdError>> {
     let path = export.path.join(MANIFEST_NAME);
     let cannot = |e: &dyn StdError| format!("cannot read {}: {e}", path.display());

@@ -1,4 +1,4 @@
-//! Exports the objects of a bucket.
+//! Exports the objects of an S3 bucket.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -14,26 +14,26 @@ use crate::manifest::{Manifest, Names};
 use crate::schema::{CONTENTS, DIRS, INODES, NAMES, PROBLEMS, bucket};
 use crate::table::writer::Value;
 
-/// An object in a bucket.
+/// An object in an S3 bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its key, which is unique in the bucket.
+    /// The key, which is unique in the S3 bucket.
     pub key: Vec<u8>,
     /// Length in bytes.
     pub size: u64,
     /// Time of the last modification in nanoseconds since the epoch.
     pub mtime_ns: i64,
-    /// The MD5 digest of its content, if it is known.
+    /// The MD5 digest of the content, if it is known.
     pub md5: Option<[u8; 16]>,
 }
 
-/// Exports the objects of the bucket `name` to a new folder `HOST/EXPORT_ID` below `out`, as files below the directory
-/// `/name`. Empty objects are left out.
+/// Exports the objects of the S3 bucket `name` to a new folder `HOST/EXPORT_ID` below `out`. In the export, they are
+/// files below the directory `/name`. Empty objects are left out.
 ///
 /// # Errors
 ///
 /// Fails if a file cannot be written, if another process exports the same host to `out`, or if the user asked to stop.
-/// There is then no new export. Missing parents of the folder may have been created.
+/// The folder then does not appear. Missing parents of the folder may have been created.
 ///
 /// # Panics
 ///
@@ -101,8 +101,8 @@ impl Objects {
         &self.rows[number].key[self.places[number].1..]
     }
 
-    /// Returns the numbers of the objects, sorted by bucket of the size, size and digest. Those without a digest come
-    /// first.
+    /// Returns the numbers of the objects, sorted by the bucket of their size, then size, then digest. Objects without
+    /// a digest come first.
     fn sorted(&self) -> Vec<usize> {
         let mut sorted: Vec<usize> = (0..self.rows.len()).collect();
         sorted.sort_by_key(|&number| {
@@ -167,7 +167,7 @@ impl Output<'_> {
         Ok(())
     }
 
-    /// Writes the contents, and returns that of each object.
+    /// Writes the contents, and returns the content of each object.
     fn object_contents(
         &self,
         objects: &Objects,

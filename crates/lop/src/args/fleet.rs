@@ -21,12 +21,14 @@ pub(crate) enum ExportNames {
 /// Export the catalog as Parquet files, for queries over many hosts
 ///
 /// Writes a new folder HOST/EXPORT below DIR, such as nas/20261127T230151.123Z. It contains the inodes, names,
-/// directories and problems of the catalog as Parquet files, which DuckDB, Spark and other engines read, and a manifest.
-/// The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one folder, or copy
-/// their folders to one place, to query them together; all inodes are in '/srv/fleet/*/*/inodes*.parquet'.
+/// directories and problems of the catalog as Parquet files, which DuckDB, Spark and other engines read, and a
+/// manifest. The folder appears when it is complete, and lop never changes it afterwards. Export all hosts to one
+/// folder, or copy their folders to one place, to query them together; all inodes are in
+/// '/srv/fleet/*/*/inodes*.parquet'.
 ///
-/// If DIR is a URL such as s3://bucket/fleet, lop writes the folder to TMPDIR (/var/tmp if not set), and lop-fleet, which
-/// must be installed, uploads it. 'lop-fleet upload --help' lists the variables for the credentials.
+/// If DIR is a URL such as s3://bucket/fleet, lop writes the folder to TMPDIR (/var/tmp if not set), uploads it with
+/// lop-fleet, and then removes it. lop-fleet must be installed. 'lop-fleet upload --help' names the environment
+/// variables for the credentials.
 ///
 /// Queries compare hosts by digests. Files that are identical to another file of their host have a digest;
 /// 'lop scan --hash-all' computes the digests of all other files. The export contains names, so only you can read it.
@@ -39,7 +41,7 @@ Examples:
   lop export --key ~/fleet.key /srv/fleet   Show digests and names only as hashes
   lop export s3://bucket/fleet              Export to an object store")]
 pub(crate) struct ExportArgs {
-    /// Folder for the exports of all hosts, created if it does not exist; or a URL that begins with s3://
+    /// Folder for the exports of all hosts, created if it does not exist; or a URL that begins with 's3://'
     #[arg(value_name = "DIR")]
     pub(crate) out: PathBuf,
 
@@ -59,12 +61,12 @@ pub(crate) struct ExportArgs {
     /// Replace digests and heads by hashes that need the secret in FILE
     ///
     /// A digest tells everybody who has the same file that this host has it, too. With a key, only hosts that use the
-    /// same secret can be compared. Sizes, times and inode numbers stay visible. FILE has at least 16 bytes; to make one:
-    /// head -c 32 /dev/urandom > FILE
+    /// same secret can be compared. Sizes, times and inode numbers stay visible. FILE has at least 16 bytes; to make
+    /// one: head -c 32 /dev/urandom > FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
 
-    /// Remove the older exports of this host when the new one is complete; only in folders
+    /// Remove the older exports of this host when the new one is complete; not with a URL
     #[arg(long)]
     pub(crate) replace: bool,
 }
@@ -72,8 +74,8 @@ pub(crate) struct ExportArgs {
 /// Make a catalog of an export, so that this host can answer for another one
 ///
 /// DIR is the folder of one export, such as /srv/fleet/nas/20261127T230151.123Z. lop checks the digest of each of its
-/// files and creates the catalog, which must not exist yet. 'lop status', 'lop space' and SQL queries then show what the
-/// other host had at the time of the export. Its files count as offline, unless their file system is mounted here.
+/// files and creates the catalog, which must not exist yet. 'lop status', 'lop space' and SQL queries then show what
+/// the other host had at the time of the export. Its files count as offline, unless their file system is mounted here.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -93,11 +95,11 @@ pub(crate) struct ImportArgs {
 /// 'lop-fleet answer' once, and repeat both until nothing is left to read:
 ///
 /// First, each host lists the sizes of its files. Then it reads the first 8 KiB of those files whose size another host
-/// has, and lists hashes of these heads. Finally, it reads those files whose size and head another host has, and computes
-/// their digests.
+/// has, and lists hashes of these heads. Finally, it reads those files whose size and head another host has, and
+/// computes their digests.
 ///
-/// 'lop export' then exports the digests. lop reads the largest files first. After an interruption, the next run continues
-/// there. Later surveys read only new and changed files. The lists are in the folder HOST/_survey below DIR.
+/// 'lop export' then exports the digests. lop reads the largest files first. After an interruption, the next run
+/// continues there. Later surveys read only new and changed files. The lists are in the folder HOST/_survey below DIR.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

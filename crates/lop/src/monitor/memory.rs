@@ -27,8 +27,8 @@ pub(crate) fn bound(requested: Option<u64>, usual: Option<u64>) -> Result<(), Co
     Ok(())
 }
 
-/// Returns the directory for temporary data, such as data that exceeds the bound. `/tmp` is not the default because many systems keep it in
-/// memory.
+/// Returns the directory for temporary data, such as data that exceeds the bound. `/tmp` is not the default because
+/// many systems keep it in memory.
 pub(crate) fn folder() -> PathBuf {
     let set = std::env::var_os("TMPDIR").map(PathBuf::from).filter(|path| path.is_absolute());
     set.unwrap_or_else(|| PathBuf::from("/var/tmp"))

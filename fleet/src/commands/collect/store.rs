@@ -1,4 +1,4 @@
-//! A place in an object store from which exports are collected.
+//! Collects exports from an object store.
 
 use std::error::Error;
 use std::path::Path;
@@ -7,8 +7,8 @@ use super::HostDocument;
 use crate::output::complain;
 use crate::stores::{Fetched, Store, each, fetch_newest};
 
-/// Copies the newest complete export of each host at `store` to `dir`, except for hosts that are in `hosts`. Adds
-/// each host to `hosts`. Returns whether anything could not be used.
+/// Copies the newest complete export of each host at `store` to `dir`, except for hosts that are already in `hosts`.
+/// Adds each host to `hosts`. Returns true if a host or an export could not be used.
 pub(super) fn collect(store: &Store, dir: &Path, hosts: &mut Vec<HostDocument>) -> bool {
     let found = match store.hosts() {
         Ok(found) => found,

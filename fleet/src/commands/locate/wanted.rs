@@ -23,8 +23,8 @@ pub(super) struct Wanted {
 pub(super) enum Match {
     Equal,
     Different,
-    /// The inode has no digest, or one of another kind, and its size and its head are those of the content as far as
-    /// they are known.
+    /// The inode has no digest, or one of another kind. As far as they are known, its size and its head are those of
+    /// the content.
     Unknown,
 }
 

@@ -1,10 +1,10 @@
-//! A report as a web page of one file: everything is in it, and it loads nothing and runs no script.
+//! The report as a web page in a single file, which loads no other files and runs no scripts.
 //!
 //! | module | purpose |
 //! |---|---|
-//! | `hosts` | Bars: which part of the files of each host exists elsewhere. |
-//! | `matrix` | The bytes that each pair of hosts share. |
-//! | `growth` | A graph: the size of each host over its exports. |
+//! | `hosts` | A bar for each host, which shows the part of its files that exists elsewhere. |
+//! | `matrix` | The bytes that each pair of hosts shares. |
+//! | `growth` | A graph of the size of each host over its exports. |
 
 mod growth;
 mod hosts;
@@ -18,10 +18,11 @@ use runtime::shown::{shown_name, write_html};
 use super::{Content, Document, Host};
 use crate::commands::growth::Export;
 
-/// The style. Colours have a contrast of at least 4.5:1 in both schemes, and none of them is the only sign of something.
+/// The style sheet. Colours have a contrast of at least 4.5:1 in both schemes, and no information is given by colour
+/// alone.
 const STYLE: &str = include_str!("page/page.css");
 
-/// The largest number of hosts in the matrix, so that browsers still show it.
+/// Maximum number of hosts in the matrix, so that browsers can still show it.
 const MOST_IN_MATRIX: usize = 100;
 
 /// Returns the page. `shared` returns the bytes that two hosts share, by their indexes in the report. `exports` are all
@@ -88,8 +89,9 @@ fn summary(report: &Document) -> Markup {
             }
         }
         p.dim {
-            "A file with several hard links counts once; empty files are left out. Redundant files are all files of \
-             a content but one, on all hosts together. " (counted(report.groups, "content has", "contents have"))
+            "A file with several hard links counts once; empty files are left out. If several files on any hosts have \
+             the same content, all of them but one are redundant. "
+            (counted(report.groups, "content has", "contents have"))
             " redundant files, " (count(report.shared_groups)) " of them on several hosts."
         }
     }
@@ -145,7 +147,7 @@ fn minute(time: Timestamp) -> Markup {
     html! { time datetime=(machine) { (time.strftime("%Y-%m-%d %H:%M UTC").to_string()) } }
 }
 
-/// Returns a part of a whole in thousandths; 0 of 0 is 0.
+/// Returns a part of a whole in thousandths. Returns 0 if the whole is 0.
 fn thousandths(part: u64, whole: u64) -> u64 {
     let thousandths = u128::from(part) * 1000 / u128::from(whole.max(1));
     u64::try_from(thousandths).unwrap_or(u64::MAX)

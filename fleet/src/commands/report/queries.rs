@@ -1,6 +1,6 @@
-//! The report, computed with SQL by an engine that can use several hosts.
+//! Computes the report with SQL, on an engine that can use several hosts.
 //!
-//! The queries are in `fleet/sql`. Their answers are those of the comparison in this process (`fleet::compare`).
+//! The queries are in `fleet/sql`. They give the same answers as the comparison in this process (`fleet::compare`).
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -13,7 +13,7 @@ use crate::args::ReportArgs;
 use crate::engines::{Engine, Job, Tables};
 use crate::formats::{Format, Printer};
 
-/// The files that are compared. All other queries follow this text.
+/// The query for the files that are compared. Each of the other queries follows this text.
 const FILES: &str = include_str!("../../../sql/report-files.sql");
 const QUERIES: [&str; 5] = [
     include_str!("../../../sql/report-seen.sql"),
@@ -23,10 +23,10 @@ const QUERIES: [&str; 5] = [
     include_str!("../../../sql/report-contents.sql"),
 ];
 
-/// Largest number after LIMIT that all engines accept.
+/// Largest number that all engines accept after LIMIT.
 const MOST_ROWS: usize = i32::MAX as usize;
 
-/// Row after row, the values of a result.
+/// The rows of a result, each with its values.
 type Rows = Vec<Vec<Value>>;
 
 /// Compares the exports with an engine.

@@ -2,9 +2,9 @@
 
 Usage: queries.py JOB
 
-JOB is a JSON document that lop-fleet has written. Rows arrive at this program and go to one file for each query, as lines
-of JSON: first the columns with their types, then the rows. Bytes are hexadecimal digits, and numbers that JSON lacks are
-text. If a query fails, the file "error" has the reason.
+JOB is a JSON document that lop-fleet has written. This program receives the rows and writes one file for each query, as
+lines of JSON: first the columns with their types, then the rows. Bytes are hexadecimal digits, and numbers that JSON
+lacks are text. If a query fails, the file "error" contains the reason.
 """
 
 import json
@@ -21,7 +21,7 @@ PLAIN = {"boolean", "tinyint", "smallint", "int", "bigint", "string"}
 
 
 def started(pid):
-    """The time at which a process started, which tells it from a later one with the same number."""
+    """Returns the start time of a process, which distinguishes it from a later process with the same id."""
     try:
         with open(f"/proc/{pid}/stat", "rb") as stat:
             return stat.read().rpartition(b")")[2].split()[19]
@@ -45,7 +45,7 @@ def end_with(pid, folder):
 def register(spark, table):
     columns = ", ".join(f"{name} {kind}" for name, kind in table["columns"])
     if table["files"]:
-        # File names are taken as they are, and no column is guessed from the names of folders.
+        # Spark takes file names literally, and guesses no columns from the names of folders.
         reader = spark.read.schema(columns).option("__globPaths__", "false")
         rows = reader.parquet(*[f"file://{file}" for file in table["files"]])
     else:
@@ -54,7 +54,7 @@ def register(spark, table):
 
 
 def check(spark, query):
-    """Refuses what is not a query. The parser of queries accepts no statement that changes anything."""
+    """Refuses any statement that is not a query. The parser of queries accepts no statement that changes anything."""
     parser = spark._jsparkSession.sessionState().sqlParser()
     try:
         parser.parseQuery(query)
@@ -78,7 +78,7 @@ def answer(spark, query, path):
     kinds = [field.dataType.simpleString() for field in rows.schema.fields]
     with open(path, "w", encoding="ascii") as out:
         json.dump([[field.name, kind] for field, kind in zip(rows.schema.fields, kinds)], out)
-        # One partition after the other, so that the memory of the driver need not hold all rows.
+        # The driver fetches one partition after the other, so its memory need not hold all rows.
         for row in rows.toLocalIterator():
             out.write("\n")
             json.dump([plain(value, kind) for value, kind in zip(row, kinds)], out)

@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use crate::engines::{Sink, Step};
 
-/// Number of rows that are passed on together.
+/// Number of rows in a batch.
 const BATCH_ROWS: usize = 8192;
 
-/// Passes the rows in the file `path` on.
+/// Passes the rows in the file `path` to `sink`.
 ///
 /// # Errors
 ///
@@ -56,7 +56,7 @@ fn data_type(kind: &str) -> DataType {
 
 fn batch(schema: &SchemaRef, rows: &[Vec<Value>]) -> Result<RecordBatch, Box<dyn Error>> {
     if rows.iter().any(|row| row.len() != schema.fields().len()) {
-        return Err("Spark returned a row with another number of columns".into());
+        return Err("Spark returned a row with the wrong number of columns".into());
     }
     let column = |(number, field): (usize, &Arc<Field>)| -> ArrayRef {
         let values = rows.iter().map(|row| &row[number]);

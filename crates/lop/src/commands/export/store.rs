@@ -1,7 +1,7 @@
 //! Exports to an object store: lop writes the export to a private folder, and `lop-fleet upload` copies it.
 //!
 //! lop itself has no client for object stores. The folder is in the directory for temporary data, because an export of
-//! a large catalog is too large for memory, and it is removed when the export ends, also after an error.
+//! a large catalog does not fit into memory. lop removes the folder when the command ends, even after an error.
 
 use std::env;
 use std::ffi::CString;
@@ -34,8 +34,7 @@ impl<'a> Place<'a> {
     ///
     /// # Errors
     ///
-    /// Fails if the scheme of the URL is not supported, if older exports shall be removed, or if `lop-fleet` is not
-    /// installed.
+    /// Fails if the scheme of the URL is not supported, if `replaces` is true, or if `lop-fleet` is not installed.
     pub(super) fn new(url: &'a str, replaces: bool) -> Result<Place<'a>, CommandError> {
         if !url.starts_with("s3://") {
             let message =
@@ -86,8 +85,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Waits until the program has ended. Ends it if the user asks to stop. What it prints for one export fits into a
-/// pipe, so it need not be read in the meantime.
+/// Waits until the program has ended. Kills it if the user asks to stop. The output for one export fits into a pipe, so
+/// this function need not read it in the meantime.
 fn wait(child: &mut Child, progress: &Progress) -> io::Result<ExitStatus> {
     loop {
         if let Some(status) = child.try_wait()? {
@@ -101,11 +100,11 @@ fn wait(child: &mut Child, progress: &Progress) -> io::Result<ExitStatus> {
     }
 }
 
-/// Returns what the program printed as the reason of its failure, in one line.
+/// Returns the reason of a failure, as the program printed it, in one line.
 fn reason(child: &mut Child, status: ExitStatus) -> String {
     let mut text = Vec::new();
     if let Some(stderr) = &mut child.stderr {
-        // What was read before an error is still the best reason.
+        // After a read error, the text so far is still the best reason.
         let _unread = stderr.read_to_end(&mut text);
     }
     let text = String::from_utf8_lossy(&text);
@@ -165,7 +164,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If the export failed early, its folder does not exist. What cannot be removed stays, and is private.
+        // If the export failed early, its folder does not exist. Files that cannot be removed remain private.
         let _missing = export::remove_exports(&self.path, &self.host);
         let _left = self.parent.remove_empty_dir(&self.name);
     }

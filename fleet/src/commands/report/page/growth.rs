@@ -1,4 +1,4 @@
-//! The size of each host over its exports, as a graph.
+//! A graph of the size of each host over its exports.
 
 use maud::{Markup, html};
 use runtime::quantity::size;
@@ -9,10 +9,10 @@ use crate::commands::growth::Export;
 /// Width and height of the graph, in its own units.
 const SHEET: (f64, f64) = (1000.0, 320.0);
 
-/// The hosts with a line of their own. More would hide each other.
+/// Maximum number of hosts in the graph. More lines would hide each other.
 const MOST: usize = 8;
 
-/// Returns the graph of those hosts that have at least two exports.
+/// Returns the graph of the hosts that have at least two exports.
 pub(super) fn of(exports: &[Export]) -> Markup {
     let mut hosts: Vec<&[Export]> =
         exports.chunk_by(|a, b| a.host == b.host).filter(|of| of.len() > 1).collect();
@@ -28,14 +28,14 @@ pub(super) fn of(exports: &[Export]) -> Markup {
         section aria-labelledby="growth" {
             h2 #growth { "Growth" }
             p.dim {
-                "Size of all files of a host at each export, from " (day(scale.from)) " to " (day(scale.to)) "."
+                "Total size of the files of each host by export, from " (day(scale.from)) " to " (day(scale.to)) "."
                 @if hosts.len() < all {
-                    " The graph shows the " (hosts.len()) " largest of " (all) " hosts. "
+                    " The graph shows the " (hosts.len()) " largest of " (all) " hosts that have several exports. "
                     code { "lop-fleet growth" } " shows all."
                 }
             }
             p.axis.dim { (size(scale.most)) }
-            // Room above and below keeps the whole width of a line visible.
+            // The margins above and below keep the whole width of a line visible.
             svg.graph viewBox={ "0 -10 " (SHEET.0) " " (SHEET.1 + 20.0) } preserveAspectRatio="none"
                 role="img" aria-labelledby="growth" {
                 @for step in 0..=2 {

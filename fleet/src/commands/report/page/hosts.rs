@@ -1,4 +1,4 @@
-//! The files of each host, and which part of them exists elsewhere.
+//! The files of each host, and the part of them that exists elsewhere.
 
 use maud::{Markup, html};
 use runtime::quantity::{count, size};
@@ -35,7 +35,7 @@ pub(super) fn of(hosts: &[Host]) -> Markup {
             }
             p.dim {
                 "The column Redundant counts files that are equal to another file of the same host. "
-                code { "lop-fleet plan" } " writes a plan for them."
+                code { "lop-fleet plan" } " writes a plan for these files."
             }
         }
     }
@@ -57,7 +57,7 @@ fn row(host: &Host, largest: u64) -> Markup {
     }
 }
 
-/// Returns the bar of a host. The table has the same numbers, so screen readers skip it.
+/// Returns the bar of a host. Screen readers skip the bar, because the table contains the same numbers.
 fn bar(host: &Host, largest: u64) -> Markup {
     let parts = [
         ("elsewhere", host.elsewhere.bytes),

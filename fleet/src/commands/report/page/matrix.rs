@@ -1,4 +1,4 @@
-//! The bytes that each pair of hosts share.
+//! The bytes that each pair of hosts shares.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,8 @@ use runtime::quantity::{count, size};
 
 use super::{Host, name, thousandths};
 
-/// Returns the matrix of the hosts, or of those `most` hosts that share most with another one.
+/// Returns the matrix of the hosts. If it would have more than `most` hosts, returns the matrix of the `most` hosts
+/// that share most with another host.
 pub(super) fn of(hosts: &[Host], shared: impl Fn(usize, usize) -> u64, most: usize) -> Markup {
     if hosts.len() < 2 {
         return html! {};
@@ -18,8 +19,8 @@ pub(super) fn of(hosts: &[Host], shared: impl Fn(usize, usize) -> u64, most: usi
         section aria-labelledby="matrix" {
             h2 #matrix { "Shared bytes" }
             p.dim {
-                "The part of the files of the host on the left that the host above has as well, in percent. Each content \
-                 counts once, however many copies the hosts have."
+                "Each cell shows which part of the files of the host on the left the host at the top has as well, in \
+                 percent of their size. Each content counts once, however many copies the hosts have."
                 @if chosen.len() < hosts.len() {
                     " The matrix shows the " (count(chosen.len() as u64)) " hosts that share most."
                 }
@@ -50,7 +51,7 @@ pub(super) fn of(hosts: &[Host], shared: impl Fn(usize, usize) -> u64, most: usi
     }
 }
 
-/// Returns the indexes of the `most` hosts that share most with another one, in ascending order.
+/// Returns the indexes of the `most` hosts that share most with another host, in ascending order.
 fn chosen(hosts: usize, shared: impl Fn(usize, usize) -> u64, most: usize) -> Vec<usize> {
     let mut chosen: Vec<usize> = (0..hosts).collect();
     if hosts > most {
@@ -61,7 +62,7 @@ fn chosen(hosts: usize, shared: impl Fn(usize, usize) -> u64, most: usize) -> Ve
     chosen
 }
 
-/// Returns a cell. Its shade has ten steps.
+/// Returns a cell with one of ten shades.
 fn cell(bytes: u64, all: u64, is_same: bool) -> Markup {
     let thousandths = thousandths(bytes, all);
     let shade = thousandths.div_ceil(100).min(10);
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_hosts_that_share_most_are_chosen() {
-        // Hosts 1 and 3 share most.
+        // Hosts 1 and 3 share the most bytes.
         let shared = |one: usize, other: usize| {
             if [one.min(other), one.max(other)] == [1, 3] { 9 } else { 1 }
         };
