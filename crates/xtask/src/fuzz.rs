@@ -5,6 +5,8 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use crate::programs;
+
 /// The compiler options that count taken branches as libFuzzer expects.
 const INSTRUMENTATION: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -46,7 +48,7 @@ pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>>
     let folder = root.join("fuzz");
     // With an explicit target, build scripts are compiled without the instrumentation.
     let host = host()?;
-    let mut build = Command::new(env!("CARGO"));
+    let mut build = programs::cargo();
     build.args(["build", "--quiet", "--release", "--locked", "--target", &host]);
     build.env("RUSTFLAGS", INSTRUMENTATION).current_dir(&folder);
     if !build.status()?.success() {

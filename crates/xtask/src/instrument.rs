@@ -82,7 +82,7 @@ fn build(root: &Path, args: &[&str]) -> io::Result<()> {
 }
 
 fn cargo(root: &Path, command: &str) -> Command {
-    let mut cargo = Command::new(env!("CARGO"));
+    let mut cargo = programs::cargo();
     cargo.args([command, "--quiet", "--manifest-path"]).arg(root.join("Cargo.toml"));
     cargo
 }

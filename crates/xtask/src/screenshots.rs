@@ -9,6 +9,7 @@ use std::io;
 use std::path::Path;
 use std::process::Command;
 
+use crate::programs;
 use crate::traces::Temporary;
 
 /// The pictures that the documentation shows.
@@ -32,7 +33,7 @@ const MAX_TOTAL_BYTES: u64 = 700_000;
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let saved = Temporary::new("lop-screenshots")?;
-    let mut test = Command::new(env!("CARGO"));
+    let mut test = programs::cargo();
     test.args(["test", "--package", "lop", "--test", "it", "serve_pictures::"]).current_dir(root);
     let succeeded = test.env("LOP_SCREENSHOTS", saved.path()).status()?.success();
     let mut complaints = Vec::new();

@@ -8,8 +8,8 @@ use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::python;
 use crate::traces::{Temporary, Traces};
+use crate::{programs, python};
 
 /// Programs that tests and counts use, and their Debian packages.
 const TOOLS: [(&str, &str); 22] = [
@@ -54,7 +54,7 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let before = Traces::inspect(&target, temporary.path());
     let mut tested = Tested::default();
     for workspace in WORKSPACES {
-        let mut cargo = Command::new(env!("CARGO"));
+        let mut cargo = programs::cargo();
         cargo
             .args(["test", "--no-fail-fast"])
             .args(workspace)
