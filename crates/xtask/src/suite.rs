@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use crate::traces::{Temporary, Traces};
 use crate::{programs, python};
 
-/// Programs that tests and counts use, and their Debian packages.
-const TOOLS: [(&str, &str); 22] = [
+/// Programs that tests, counts and the small race use, and their Debian packages.
+const TOOLS: [(&str, &str); 23] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -35,6 +35,7 @@ const TOOLS: [(&str, &str); 22] = [
     ("python3", "python3-venv"),
     ("java", "default-jre-headless"),
     ("setpriv", "util-linux"),
+    ("wrk", "wrk"),
 ];
 
 /// The arguments of `cargo test` for each workspace.

@@ -301,7 +301,7 @@ impl Setup {
         }
         let needed: &[&str] = match (self.work, self.device) {
             (Work::Review, _) => &["chromium", "chromedriver"],
-            (Work::Serve, _) => &["taskset"],
+            (Work::Serve, _) => &["taskset", "wrk"],
             (_, AsIs) => &[],
             (_, Hdd | Ext4) => &["mkfs.ext4"],
             (_, Xfs) => &["mkfs.xfs"],
