@@ -65,3 +65,15 @@ enum Exit {
     /// The answer is no.
     No = 6,
 }
+
+impl Exit {
+    /// Returns the result of work on `all` hosts, of which `failed` failed. `has_problems` is true if something else is
+    /// missing.
+    fn of_hosts(all: usize, failed: usize, has_problems: bool) -> Exit {
+        match failed {
+            _ if failed == all => Exit::Failed,
+            0 if !has_problems => Exit::Done,
+            _ => Exit::Partial,
+        }
+    }
+}

@@ -49,11 +49,7 @@ pub(crate) fn run(args: &CollectArgs, output: Output) -> Result<Exit, Box<dyn Er
     }
     output.print(&document, text(&document.hosts).as_bytes())?;
     let failed = document.hosts.iter().filter(|host| host.error.is_some()).count();
-    Ok(match failed {
-        _ if failed == document.hosts.len() => Exit::Failed,
-        0 if !has_problems => Exit::Done,
-        _ => Exit::Partial,
-    })
+    Ok(Exit::of_hosts(document.hosts.len(), failed, has_problems))
 }
 
 /// The hosts, and what is known about each.

@@ -26,11 +26,7 @@ pub(crate) fn run(args: &UploadArgs, output: Output) -> Result<Exit, Box<dyn Err
     let document = Document { hosts };
     output.print(&document, text_of(&document.hosts).as_bytes())?;
     let failed = document.hosts.iter().filter(|host| host.error.is_some()).count();
-    Ok(match failed {
-        _ if failed == document.hosts.len() => Exit::Failed,
-        0 if !has_problems => Exit::Done,
-        _ => Exit::Partial,
-    })
+    Ok(Exit::of_hosts(document.hosts.len(), failed, has_problems))
 }
 
 #[derive(Serialize)]

@@ -108,7 +108,7 @@ pub(crate) fn without_names() -> Hosts {
     crate::two_hosts()
 }
 
-/// Hosts whose files have few sizes, heads and digests, so that all combinations occur. Two of them are buckets.
+/// Hosts whose files have few sizes, heads and digests, so that all combinations occur. Two of them are S3 buckets.
 pub(crate) fn random(seed: u64, rows: u64) -> Hosts {
     let mut dice = Dice::new(seed);
     let mut hosts = Hosts::new();
