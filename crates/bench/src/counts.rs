@@ -231,6 +231,7 @@ fn under(
 fn bytes(argv: &[PathBuf], store: &Store) -> Counted {
     let usage = measure::apart(&Task {
         argv: argv.iter().map(|word| word.clone().into_os_string()).collect(),
+        variables: Vec::new(),
         home: store.path().to_path_buf(),
         output: store.join("output"),
         settle: None,

@@ -28,6 +28,8 @@ use crate::record::Ending;
 pub struct Task {
     /// The program and its arguments.
     pub argv: Vec<OsString>,
+    /// Environment variables, in addition to the usual ones.
+    pub variables: Vec<(String, PathBuf)>,
     /// The home directory, a scratch folder in which the program finds no cache of the user.
     pub home: PathBuf,
     /// The file for standard output. Standard error goes to a file of the same name with the suffix
@@ -94,7 +96,11 @@ fn here(task: &Task) -> io::Result<Usage> {
     let (program, args) = task.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
     let settle = task.settle.as_ref().map(File::open).transpose()?;
     let mut command = Command::new(program);
-    command.args(args).env("HOME", &task.home).process_group(0);
+    command
+        .args(args)
+        .envs(task.variables.iter().cloned())
+        .env("HOME", &task.home)
+        .process_group(0);
     for place in ["CACHE", "CONFIG", "DATA", "STATE"] {
         command.env_remove(format!("XDG_{place}_HOME"));
     }

@@ -46,6 +46,10 @@ pub enum Work {
     Export,
     /// Find the contents that several files of many hosts have.
     Fleet,
+    /// The same on a Spark cluster.
+    Spark,
+    /// Tell many hosts which of their heads another host has, too.
+    Survey,
 }
 
 /// The order in which the files of a tree were written. It determines their order on the disk.

@@ -18,8 +18,9 @@ use crate::record::{Role, Tool};
 use crate::scenario::Work;
 
 pub(crate) use entrants::{
-    BARE_WALK, BARE_WALK_WITH_STATX, DUCKDB, ENTRANTS, LOP_FLEET, LOP_WITHOUT_NAMES, NGINX_COPY,
-    NGINX_LIMIT, NGINX_SENDFILE, PURGE, STATIC_WEB_SERVER,
+    BARE_WALK, BARE_WALK_WITH_STATX, DUCKDB, ENTRANTS, LOP_FLEET, LOP_FLEET_ANSWER,
+    LOP_FLEET_SPARK, LOP_WITHOUT_NAMES, NGINX_COPY, NGINX_LIMIT, NGINX_SENDFILE, PURGE,
+    STATIC_WEB_SERVER,
 };
 
 /// The origin of a program.
@@ -63,7 +64,7 @@ pub struct Entrant {
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
     /// (followed by a host), `RULES/NAME` (a rule file or a script), `CATALOG` (of the
-    /// tree), `CONF/NAME` (a configuration of a server), `PORT`, and
+    /// tree), `CONF/NAME` (a configuration of a server), `PORT`, `MASTER` (of a Spark cluster), and
     /// the programs `lop-bench`, `lop`, `lop-fleet` and `python`. A shell runs a command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
@@ -95,6 +96,10 @@ pub(crate) struct Places {
     pub(crate) conf: PathBuf,
     /// `PORT`: the port of a server.
     pub(crate) port: u16,
+    /// `MASTER`: the URL of the master of a Spark cluster.
+    pub(crate) master: String,
+    /// The environment variables of the program, in addition to the usual ones.
+    pub(crate) variables: Vec<(String, PathBuf)>,
 }
 
 /// The programs that are not found by their names.
@@ -157,6 +162,7 @@ impl Places {
             "CONF" => &self.conf,
             BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
+            "MASTER" => return OsString::from(&self.master),
             name => match self.programs.find(name) {
                 Some(program) => return program.into(),
                 None => return OsString::from(word),
@@ -391,6 +397,8 @@ mod tests {
             catalog: PathBuf::from("/db"),
             conf: PathBuf::from("/conf"),
             port: 8080,
+            master: "spark://m:1".into(),
+            variables: Vec::new(),
         };
         let line = |name: &str, work| {
             let is = |entrant: &&Entrant| (entrant.name, entrant.work) == (name, work);
@@ -411,6 +419,8 @@ mod tests {
         assert_eq!(line("lop", Work::Serve), share);
         let export = "/bin/lop export -q --catalog /db --host made /f";
         assert_eq!(line("lop", Work::Export), export);
+        let on_spark = "/bin/lop-fleet --json report --engine spark://m:1 /t";
+        assert_eq!(line("lop-fleet, Spark", Work::Spark), on_spark);
         let report = "/bin/lop-fleet --json report --memory 2G /t";
         assert_eq!(line("lop-fleet", Work::Fleet), report);
         assert_eq!(line("DuckDB", Work::Fleet), "/python -B /rules/groups.py /t /f");

@@ -42,9 +42,18 @@ pub struct Spark {
 }
 
 impl Spark {
-    /// Starts a cluster. If that fails, prints the reason and returns `None`.
+    /// Starts a cluster for small queries. If that fails, prints the reason and returns `None`.
     pub fn start() -> Option<Spark> {
-        Spark::try_start().map_err(crate::skipped).ok()
+        // For queries that take a second, optimising the code costs more time than it saves.
+        let settings =
+            format!("{}spark.sql.shuffle.partitions 4\n", java("-XX:TieredStopAtLevel=1"));
+        Spark::try_start(1 << 10, &settings).map_err(crate::skipped).ok()
+    }
+
+    /// Starts a cluster for large queries, with this memory for each worker and half of it for the driver. If
+    /// that fails, prints the reason and returns `None`.
+    pub fn with_memory(worker_mib: u32) -> Option<Spark> {
+        Spark::try_start(worker_mib, &java("")).map_err(crate::skipped).ok()
     }
 
     /// Starts a cluster and waits until the workers are registered.
@@ -52,7 +61,7 @@ impl Spark {
     /// # Errors
     ///
     /// Returns the reason as text: Spark or Java is not installed, or a daemon does not start.
-    fn try_start() -> Result<Spark, String> {
+    fn try_start(worker_mib: u32, settings: &str) -> Result<Spark, String> {
         let interpreter = std::env::var_os(VARIABLE).filter(|path| !path.is_empty());
         let interpreter = interpreter
             .ok_or_else(|| format!("{VARIABLE} is not set; 'cargo xtask test' installs PySpark"))?;
@@ -61,7 +70,9 @@ impl Spark {
         let home = home(&interpreter)?;
         let folder = TempTree::new();
         let mut spark = Spark { daemons: Vec::new(), port: 0, interpreter, home, folder };
-        spark.configure().map_err(|e| format!("no configuration of Spark: {e}"))?;
+        spark
+            .configure(worker_mib, settings)
+            .map_err(|e| format!("no configuration of Spark: {e}"))?;
         let master = spark.daemon("master", &[MASTER, "--port", "0"])?;
         spark.daemons.push(master);
         spark.port = spark.wait_for("master", |log| {
@@ -71,7 +82,8 @@ impl Spark {
         for number in 0..WORKERS {
             let name = format!("worker{number}");
             let folder = spark.folder.join(&name).display().to_string();
-            let worker = [WORKER, "-c", "1", "-m", "1g", "-d", &folder, &spark.master()];
+            let memory = format!("{worker_mib}m");
+            let worker = [WORKER, "-c", "1", "-m", &memory, "-d", &folder, &spark.master()];
             let worker = spark.daemon(&name, &worker)?;
             spark.daemons.insert(0, worker);
             let is_ready = |log: &str| log.contains("Successfully registered with master");
@@ -96,17 +108,16 @@ impl Spark {
         ]
     }
 
-    fn configure(&self) -> std::io::Result<()> {
+    fn configure(&self, worker_mib: u32, more: &str) -> std::io::Result<()> {
         let conf = self.folder.join("conf");
         fs::create_dir(&conf)?;
         let scratch = self.folder.join("scratch");
-        // For queries that take a second, optimising the code costs more time than it saves.
-        let java = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
+        // A worker needs a part of its memory beside that of its executor.
+        let (driver_mib, executor_mib) = (worker_mib.max(2 << 10) / 2, worker_mib / 8 * 7);
         let settings = format!(
-            "spark.driver.host localhost\nspark.driver.bindAddress 127.0.0.1\nspark.driver.memory 1g\n\
-             spark.executor.memory 900m\nspark.cores.max 2\nspark.sql.shuffle.partitions 4\n\
-             spark.driver.extraJavaOptions {java}\nspark.executor.extraJavaOptions {java}\n\
-             spark.ui.enabled false\nspark.local.dir {}\n",
+            "spark.driver.host localhost\nspark.driver.bindAddress 127.0.0.1\n\
+             spark.driver.memory {driver_mib}m\nspark.executor.memory {executor_mib}m\n\
+             spark.cores.max {WORKERS}\nspark.ui.enabled false\nspark.local.dir {}\n{more}",
             scratch.display()
         );
         fs::write(conf.join("spark-defaults.conf"), settings)
@@ -156,6 +167,12 @@ impl Drop for Spark {
             }
         }
     }
+}
+
+/// Returns the settings that pass an option to all machines of Java.
+fn java(option: &str) -> String {
+    let of = |role| format!("spark.{role}.extraJavaOptions -XX:+UseSerialGC {option}\n");
+    ["driver", "executor"].map(of).concat()
 }
 
 /// Checks the version of Java. Old versions have numbers such as `1.8`.

@@ -24,7 +24,11 @@ pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
     let mut bench = lop_bench(root, is_fast)?;
     bench.args(args);
     if needs_fleet(args) {
-        python::ENGINES.install(&root.canonicalize()?.join("target"));
+        let target = root.canonicalize()?.join("target");
+        python::ENGINES.install(&target);
+        if let Some(spark) = python::SPARK.install(&target) {
+            bench.env(python::SPARK.variable, spark);
+        }
         bench.arg("--lop-fleet").arg(programs::lop_fleet(root, is_fast)?);
     }
     let succeeded = bench.status()?.success();

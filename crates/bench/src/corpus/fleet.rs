@@ -134,8 +134,7 @@ impl Fleet {
     /// Returns the size, the head and the digest of a content. They depend only on its number.
     fn made(&self, number: u64) -> Made {
         let mut dice = Dice::new(self.seed.wrapping_add(number));
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive")]
-        let size = (dice.size(MEDIAN_SIZE * self.scale, DOUBLINGS) as u64).max(1);
+        let size = file_size(&mut dice, self.scale);
         let head = Head(dice.bits().try_into().unwrap_or(std::num::NonZeroU64::MIN));
         let mut digest = [0; 32];
         for bytes in digest.chunks_exact_mut(8) {
@@ -156,6 +155,12 @@ impl Fleet {
             ..Counts::default()
         }
     }
+}
+
+/// Returns the size of a file that is not empty, in bytes.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive")]
+pub(super) fn file_size(dice: &mut Dice, scale: f64) -> u64 {
+    (dice.size(MEDIAN_SIZE * scale, DOUBLINGS) as u64).max(1)
 }
 
 /// A content.

@@ -2,8 +2,8 @@
 //!
 //! A corpus is the same tree for everyone. The name of a corpus, its scale and its number of names
 //! determine the tree down to the last byte. Only inode numbers and positions on the disk depend on
-//! the machine. Every new tree is read back and compared with its plan, except for exports (`fleet`),
-//! which have no plan.
+//! the machine. Every new tree is read back and compared with its plan, except for the files of
+//! many hosts (`fleet` and `survey`), which have no plan.
 
 mod adverse;
 mod articles;
@@ -19,6 +19,7 @@ mod review;
 pub(crate) mod seal;
 pub(crate) mod served;
 mod server;
+mod survey;
 pub(crate) mod windows;
 
 use std::collections::BTreeSet;
@@ -52,12 +53,13 @@ enum Maker {
     Plan(fn(u64, f64, u64) -> Plan),
     /// The hostile tree of the tests, which has no plan.
     Hostile,
-    /// Exports of many hosts, which have no plan. Their number of names is that of inodes.
-    Fleet,
+    /// Writes files of many hosts, which have no plan, from the number of names, the scale and the seed. The text
+    /// is the version of the files.
+    Hosts(&'static str, fn(&Path, u64, f64, u64) -> Result<Counts, Failure>),
 }
 
 /// All corpora.
-pub const CORPORA: [Corpus; 21] = [
+pub const CORPORA: [Corpus; 22] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -178,7 +180,13 @@ pub const CORPORA: [Corpus; 21] = [
         name: "fleet",
         about: "exports of 100 hosts with 1,000,000 inodes each, of which 60 % have shared contents",
         names: fleet::ROWS,
-        maker: Maker::Fleet,
+        maker: Maker::Hosts(fleet::VERSION, fleet::make),
+    },
+    Corpus {
+        name: "survey",
+        about: "the lists of 10 hosts in a survey, with 10,000,000 heads each, of which 60 % are common",
+        names: survey::HEADS,
+        maker: Maker::Hosts(survey::VERSION, survey::make),
     },
     Corpus {
         name: "hostile",
@@ -239,7 +247,7 @@ impl Spec {
     pub fn plan(&self) -> Result<Option<Plan>, Failure> {
         Ok(match by_name(&self.corpus)?.maker {
             Maker::Plan(plan) => Some(plan(self.names, self.scale, SEED)),
-            Maker::Hostile | Maker::Fleet => None,
+            Maker::Hostile | Maker::Hosts(..) => None,
         })
     }
 
@@ -262,7 +270,7 @@ impl Spec {
                 check::check(&plan, root)
             }
             Maker::Hostile => check::hostile(root, &testkit::hostile_tree(root)),
-            Maker::Fleet => fleet::make(root, self.names, self.scale, SEED),
+            Maker::Hosts(_, make) => make(root, self.names, self.scale, SEED),
         }
     }
 
@@ -292,7 +300,7 @@ impl Spec {
         let made = match by_name(&self.corpus)?.maker {
             Maker::Plan(plan) => plan(self.names, self.scale, SEED).fingerprint(),
             Maker::Hostile => "fixed".to_owned(),
-            Maker::Fleet => fleet::VERSION.to_owned(),
+            Maker::Hosts(version, _) => version.to_owned(),
         };
         Ok(format!("{}-{made}", self.folder_name()))
     }

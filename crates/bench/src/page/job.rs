@@ -58,7 +58,7 @@ impl Job {
             (Work::Sweep | Work::Anywhere | Work::Load | Work::Apply, ..) => Self::Sweep,
             (Work::Space | Work::Review, ..) => Self::Review,
             (Work::Serve | Work::Throttle, ..) => Self::Serve,
-            (Work::Export | Work::Fleet, ..) => Self::Fleet,
+            (Work::Export | Work::Fleet | Work::Spark | Work::Survey, ..) => Self::Fleet,
         }
     }
 

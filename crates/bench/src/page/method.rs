@@ -95,7 +95,14 @@ popular than others. The sizes have a log-normal distribution. The other inodes 
 DuckDB runs in Python, with the memory limit of lop-fleet, on both processors, with the order of rows not preserved, and
 gets one query that groups by bucket, size and digest ([source](../../crates/bench/scripts/groups.py)). It counts groups,
 files, redundant bytes, and groups on several hosts. lop-fleet does more: it also sums up the inodes of each host and
-each pair of hosts, and those that exist on one host only.
+each pair of hosts, and those that exist on one host only. Spark runs the queries of `lop-fleet report --engine` on a
+master and two workers with one core and 6 GiB each on this machine. Its report must be equal to that of lop-fleet alone,
+member by member. Its memory is that of the largest process that lop-fleet starts, without the workers.
+
+The **survey** has ten hosts that list 10,000,000 heads each. A host has 30 % of the heads of a common pool that is twice
+as large as its list, and fills its list with heads that no other host has. The lists are made by the code of
+`lop survey`. The answers of `lop-fleet answer` are compared with the lists, and deleted before each run. The sizes of
+lists and answers are exact counts of bytes.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
 with the groups that the tree was built to contain. Each copy is read back and compared with its source, including

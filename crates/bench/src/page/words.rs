@@ -36,6 +36,8 @@ pub(super) fn tree(scenario: &Scenario) -> String {
         Work::Serve | Work::Throttle => format!("Serving the files of {corpus}"),
         Work::Export => format!("Exporting the catalog of {corpus}"),
         Work::Fleet => format!("Grouping the files of {corpus}"),
+        Work::Spark => format!("Grouping the files of {corpus} on a Spark cluster"),
+        Work::Survey => format!("Answering the lists of {corpus}"),
     };
     if (scenario.scale - 1.0).abs() < 1e-9 {
         return done;
@@ -64,15 +66,21 @@ pub(super) fn measure(scenario: &Scenario) -> &'static str {
 
 /// Returns what [`Scenario::names`] counts.
 pub(super) fn entries(scenario: &Scenario) -> &'static str {
-    if scenario.work == Work::Fleet { "inodes" } else { "names" }
+    match scenario.work {
+        Work::Fleet | Work::Spark => "inodes",
+        Work::Survey => "heads",
+        _ => "names",
+    }
 }
 
-/// Returns the order on disk; `None` for exports, which are no trees.
+/// Returns the order on disk; `None` for files of many hosts, which are no trees.
 fn order(scenario: &Scenario) -> Option<&'static str> {
-    (scenario.work != Work::Fleet).then_some(match scenario.order {
-        Order::Created => "written directory by directory",
-        Order::Shuffled => "written in shuffled order",
-    })
+    (!matches!(scenario.work, Work::Fleet | Work::Spark | Work::Survey)).then_some(
+        match scenario.order {
+            Order::Created => "written directory by directory",
+            Order::Shuffled => "written in shuffled order",
+        },
+    )
 }
 
 fn cache(cache: Cache) -> &'static str {
@@ -141,6 +149,8 @@ fn short_tree(scenario: &Scenario) -> String {
         Work::Throttle => ", over HTTP at a limited rate",
         Work::Export => ", exported",
         Work::Fleet => ", grouped",
+        Work::Spark => ", grouped with Spark",
+        Work::Survey => ", answered",
         Work::Push => ", push",
         Work::Pull => ", pull",
     };

@@ -199,13 +199,16 @@ pub const KINDS: [Kind; 16] = [
     },
     Kind {
         name: "fleet",
-        about: "a catalog exported, and the exports of 100 hosts grouped by contents",
+        about: "a catalog exported, the exports of 100 hosts grouped by contents, and a survey answered",
         rows: || {
             vec![
                 (Work::Export, "review", None, 1.0, Created, AsIs, WARM, 5),
                 (Work::Fleet, "fleet", Some(1_000_000), 1.0, Created, AsIs, WARM, 5),
                 (Work::Fleet, "fleet", Some(10_000_000), 1.0, Created, AsIs, WARM, 5),
                 (Work::Fleet, "fleet", None, 1.0, Created, AsIs, WARM, 5),
+                // A run takes minutes.
+                (Work::Spark, "fleet", None, 1.0, Created, AsIs, WARM, 1),
+                (Work::Survey, "survey", None, 1.0, Created, AsIs, WARM, 5),
             ]
         },
     },
@@ -233,6 +236,8 @@ pub const KINDS: [Kind; 16] = [
                 (Work::Serve, "served", Some(2_000), 0.01, Created, AsIs, WARM, 1),
                 (Work::Export, "review", Some(2_000), 1.0, Created, AsIs, WARM, 1),
                 (Work::Fleet, "fleet", Some(4_000), 1.0, Created, AsIs, WARM, 1),
+                (Work::Spark, "fleet", Some(4_000), 1.0, Created, AsIs, WARM, 1),
+                (Work::Survey, "survey", Some(4_000), 1.0, Created, AsIs, WARM, 1),
             ]
         },
     },
@@ -333,6 +338,8 @@ mod tests {
                     Work::Serve,
                     Work::Export,
                     Work::Fleet,
+                    Work::Spark,
+                    Work::Survey,
                 ];
                 let images = reads.contains(&setup.work) || setup.device != Device::AsIs;
                 assert!(images, "{}: what changes a tree needs images", kind.name);

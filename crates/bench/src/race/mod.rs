@@ -11,6 +11,8 @@ mod kinds;
 mod machine;
 pub(crate) mod review;
 pub(crate) mod serve;
+pub(crate) mod spark;
+pub(crate) mod survey;
 pub(crate) mod sweep;
 
 use std::fs;
@@ -167,6 +169,8 @@ impl Race {
                 Work::Serve | Work::Throttle => self.serve(&setup),
                 Work::Export => self.export(&setup),
                 Work::Fleet => self.fleet(&setup),
+                Work::Spark => self.spark(&setup),
+                Work::Survey => self.survey(&setup),
             };
             if self.interrupted.load(Ordering::Relaxed) {
                 return Err(Failure::new("interrupted: nothing is recorded"));
@@ -234,6 +238,8 @@ impl Race {
             catalog: self.options.store.join("catalog.db"),
             conf: self.options.store.join("conf"),
             port: 0,
+            master: String::new(),
+            variables: Vec::new(),
         }
     }
 
@@ -257,6 +263,7 @@ impl Race {
         }
         measure::apart(&Task {
             argv: entrant.argv(places),
+            variables: places.variables.clone(),
             home: self.options.store.join("home"),
             output: self.options.store.join("output"),
             settle: settle.map(Path::to_path_buf),
@@ -324,6 +331,8 @@ fn verb(work: Work) -> &'static str {
         Work::Serve | Work::Throttle => "served",
         Work::Export => "exported",
         Work::Fleet => "grouped by contents",
+        Work::Spark => "grouped by contents on a Spark cluster",
+        Work::Survey => "answered",
     }
 }
 

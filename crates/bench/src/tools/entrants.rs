@@ -42,7 +42,7 @@ use Work::{
 };
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 73] = [
+pub(crate) const ENTRANTS: [Entrant; 75] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
@@ -222,6 +222,8 @@ pub(crate) const ENTRANTS: [Entrant; 73] = [
             Answer::None,
         )
     },
+    lop_alone(LOP_FLEET_SPARK, Work::Spark, "lop-fleet --json report --engine MASTER DIR"),
+    lop_alone(LOP_FLEET_ANSWER, Work::Survey, "lop-fleet --json answer DIR"),
     peer(DUCKDB, Fleet, Python("duckdb"), "python -B RULES/groups.py DIR FILE", Answer::None),
 ];
 
@@ -243,8 +245,19 @@ pub(crate) const LOP_WITHOUT_NAMES: &str = "lop, no names";
 /// The name of the program that compares exports.
 pub(crate) const LOP_FLEET: &str = "lop-fleet";
 
+/// The name of the program that compares exports on a Spark cluster.
+pub(crate) const LOP_FLEET_SPARK: &str = "lop-fleet, Spark";
+
+/// The name of the program that answers the lists of a survey.
+pub(crate) const LOP_FLEET_ANSWER: &str = "lop-fleet, answer";
+
 /// The name of the engine with which lop-fleet is compared.
 pub(crate) const DUCKDB: &str = "DuckDB";
+
+/// Returns an entry for lop in work that no peer does.
+const fn lop_alone(name: &'static str, work: Work, command: &'static str) -> Entrant {
+    Entrant { role: Role::Ours, ..peer(name, work, Source::Here, command, Answer::None) }
+}
 
 /// Returns an entry for lop that exports a catalog.
 const fn lop_exports(name: &'static str, role: Role, command: &'static str) -> Entrant {

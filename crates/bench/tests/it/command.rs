@@ -17,6 +17,7 @@ fn measured(argv: &[&str], limit: Duration) -> (Usage, String) {
     let temp = TempTree::new();
     let task = Task {
         argv: argv.iter().map(Into::into).collect(),
+        variables: vec![("LOP_OF_A_TASK".into(), "/set".into())],
         home: temp.path().to_path_buf(),
         output: temp.join("output"),
         settle: Some(temp.path().to_path_buf()),

@@ -1,13 +1,12 @@
 //! The requirements for `lop export` and `lop-fleet`.
-//!
-//! Two more have no rows yet, because nothing measures them: the same groups with Spark on two workers,
-//! and the bytes of an exchange of heads between hosts. They belong below those of the report.
 
 use crate::race::fleet::TABLE_BYTES;
 use crate::race::review::BINARY;
+use crate::race::spark::DIFFERENT;
+use crate::race::survey::{ANSWER_BYTES, ANSWERED, LIST_BYTES, SHARED};
 use crate::scenario::Work;
 use crate::stats::{float, median};
-use crate::tools::{DUCKDB, LOP_FLEET, LOP_WITHOUT_NAMES};
+use crate::tools::{DUCKDB, LOP_FLEET, LOP_FLEET_ANSWER, LOP_FLEET_SPARK, LOP_WITHOUT_NAMES};
 
 use super::super::figures::count;
 use super::{LOP, Measure, Requirement, peak, race_of, row, seconds};
@@ -36,6 +35,12 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
     let quotient = |one: Option<f64>, other: Option<f64>| Some(one? / other?);
     let size = export.and_then(|race| median(race.record.values(&race.scenario.id, BINARY)));
     let (files, all) = (count(files), inodes(largest));
+    let spark = race_of(comparisons, Work::Spark);
+    let survey = race_of(comparisons, Work::Survey);
+    let answered = |what| {
+        let Comparison { record, scenario, .. } = survey?;
+        Some(float(record.count(&scenario.id, LOP_FLEET_ANSWER, what)?))
+    };
     vec![
         row(format!("export of {files} files"), 2.0, Measure::Seconds, seconds(export, LOP)),
         row("the same, for each file", 90.0, Measure::Bytes, bytes(LOP)),
@@ -57,6 +62,35 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
             1.2,
             Measure::Times,
             quotient(each(largest), each(smallest)),
+        ),
+        row(
+            format!(
+                "reports on {} inodes from Spark, with two workers, that differ from that of lop-fleet",
+                inodes(spark)
+            ),
+            0.0,
+            Measure::Each,
+            spark.and_then(|race| {
+                race.record.count(&race.scenario.id, LOP_FLEET_SPARK, DIFFERENT).map(float)
+            }),
+        ),
+        row(
+            "lists of a host with 10,000,000 heads in a survey",
+            40.0,
+            Measure::Megabytes,
+            answered(LIST_BYTES).map(|bytes| bytes / 1e6),
+        ),
+        row(
+            "answers for this host",
+            1.5,
+            Measure::Megabytes,
+            answered(ANSWER_BYTES).map(|bytes| bytes / 1e6),
+        ),
+        row(
+            "heads whose files are to be read, for each that is on another host",
+            1.02,
+            Measure::Times,
+            quotient(answered(ANSWERED), answered(SHARED)),
         ),
         row(
             format!("size of lop against {SIZE_WITHOUT_EXPORT} MB, its size without `lop export`"),

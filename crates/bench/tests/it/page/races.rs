@@ -210,7 +210,8 @@ pub(super) fn review() -> Record {
     record
 }
 
-/// Returns reports on the exports of two fleets, and the export of a catalog.
+/// Returns reports on the exports of two fleets, one of them also from Spark, the export of a catalog, and the
+/// answers of a survey.
 pub(super) fn fleet() -> Record {
     let of = |id: &str, work, names| {
         let scenario = tree(id, Device::AsIs, Cache::Warm);
@@ -221,12 +222,27 @@ pub(super) fn fleet() -> Record {
     record.race(&of("large", Work::Fleet, 100_000_000), &[28.0, 32.0]);
     let mut export = empty(&["lop|ours", "lop, no names|aside"].map(tool));
     export.race(&of("export", Work::Export, 1_000_000), &[1.5, 1.2]);
-    record.tools.extend(export.tools);
-    record.scenarios.extend(export.scenarios);
-    record.runs.extend(export.runs);
-    for (tool, count) in [("lop", 95_000_000), ("lop, no names", 25_000_000)] {
-        let (scenario, what) = ("export".to_owned(), "bytes of the tables".to_owned());
-        record.counts.push(Count { scenario, tool: tool.to_owned(), what, count });
+    let mut spark = empty(&["lop-fleet, Spark|ours"].map(tool));
+    spark.race(&of("spark", Work::Spark, 100_000_000), &[120.0]);
+    let mut survey = empty(&["lop-fleet, answer|ours"].map(tool));
+    survey.race(&of("survey", Work::Survey, 100_000_000), &[6.0]);
+    for alone in [export, spark, survey] {
+        record.tools.extend(alone.tools);
+        record.scenarios.extend(alone.scenarios);
+        record.runs.extend(alone.runs);
+    }
+    let counts = [
+        ("export", "lop", "bytes of the tables", 95_000_000),
+        ("export", "lop, no names", "bytes of the tables", 25_000_000),
+        ("spark", "lop-fleet, Spark", "reports that differ", 1),
+        ("survey", "lop-fleet, answer", "bytes of the lists of a host", 33_000_000),
+        ("survey", "lop-fleet, answer", "bytes of the answers for a host", 1_250_000),
+        ("survey", "lop-fleet, answer", "heads that are answered to be on another host", 5_100_000),
+        ("survey", "lop-fleet, answer", "heads that are on another host", 5_000_000),
+    ];
+    for (scenario, tool, what, count) in counts {
+        let [scenario, tool, what] = [scenario, tool, what].map(str::to_owned);
+        record.counts.push(Count { scenario, tool, what, count });
     }
     record.readings.push(Reading {
         scenario: "export".to_owned(),

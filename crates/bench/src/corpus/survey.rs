@@ -1,0 +1,85 @@
+//! The lists of ten hosts in a survey, which have many heads in common.
+//!
+//! The numbers are random, but the crate `survey` writes the lists, so they are compressed like those of
+//! `lop survey`. Each host has a share of the heads of a common pool, and fills its list with heads that no other host
+//! has. The sizes of all files are listed, too.
+
+use std::path::Path;
+
+use survey::{HostSurvey, Kind};
+
+use super::dice::{Dice, word};
+use super::fleet::file_size;
+use super::plan::Counts;
+use crate::Failure;
+
+/// The version of the numbers. It MUST change with the numbers, so that stores are made again.
+pub(super) const VERSION: &str = "1";
+
+/// Number of heads in the lists of the race.
+pub(super) const HEADS: u64 = 100_000_000;
+
+const HOSTS: u64 = 10;
+
+/// The number of heads in the pool, for each head of a host.
+const POOL: u64 = 2;
+/// The share of the heads of the pool that a host has.
+const POOLED: f64 = 0.3;
+
+/// Writes the lists of all hosts to `root`. The names are the heads in all lists, and those that are in lists of
+/// several hosts are in groups.
+pub(super) fn make(root: &Path, heads: u64, scale: f64, seed: u64) -> Result<Counts, Failure> {
+    let each = heads / HOSTS;
+    let mut all = Vec::new();
+    for host in 0..HOSTS {
+        let mut dice = Dice::new(word(seed, host));
+        let mut listed: Vec<u64> = (0..each * POOL)
+            .filter(|_| dice.unit() < POOLED)
+            .map(|position| word(seed, HOSTS + position))
+            .collect();
+        let missing = (listed.len() as u64..each).map(|_| dice.bits());
+        listed.extend(missing);
+        let sizes = (0..each).map(|_| file_size(&mut dice, scale)).collect();
+        let survey = HostSurvey::open(root, &format!("host{host}"), None);
+        let survey = survey.map_err(|e| Failure::at(root, e))?;
+        for (kind, numbers) in [(Kind::Sizes, sizes), (Kind::Heads, listed)] {
+            let numbers = ascending(numbers);
+            survey.publish(kind, &numbers).map_err(|e| Failure::at(root, e))?;
+            if kind == Kind::Heads {
+                all.extend(numbers);
+            }
+        }
+    }
+    let names = all.len() as u64;
+    all.sort_unstable();
+    let shared: Vec<usize> =
+        all.chunk_by(|a, b| a == b).map(<[u64]>::len).filter(|&hosts| hosts > 1).collect();
+    let in_groups = shared.iter().sum::<usize>() as u64;
+    Ok(Counts { names, in_groups, groups: shared.len() as u64, ..Counts::default() })
+}
+
+/// Returns numbers in ascending order, each once.
+fn ascending(mut numbers: Vec<u64>) -> Vec<u64> {
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::Progress;
+    use survey::answer;
+
+    use super::make;
+
+    #[test]
+    fn the_counts_are_those_of_an_answer() {
+        let temp = testkit::TempTree::new();
+        let counts = make(temp.path(), 5_000, 1.0, 7).expect("made");
+        let answered = answer(temp.path(), &Progress::default()).expect("answered");
+        let heads = answered.hosts.iter().map(|host| host.heads[0]);
+        let shared = answered.hosts.iter().map(|host| host.heads[1]);
+        assert_eq!((counts.names, counts.in_groups), (heads.sum(), shared.sum()));
+        assert!(counts.in_groups > 2_000 && counts.names > 4_990, "{counts:?}");
+    }
+}

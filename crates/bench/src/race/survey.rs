@@ -1,0 +1,141 @@
+//! The race of `lop-fleet answer`, and the sizes of the files that the hosts of a survey exchange.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::{Race, Setup};
+use crate::Failure;
+use crate::corpus::Counts;
+use crate::record::{Count, Ending};
+use crate::scenario::{Cache, Work};
+
+/// The names of counts, as [`Count::what`]. The bytes are those of the host that has most.
+pub(crate) const LIST_BYTES: &str = "bytes of the lists of a host";
+pub(crate) const ANSWER_BYTES: &str = "bytes of the answers for a host";
+/// The number of heads in the answers that say that another host has them, summed over all hosts.
+pub(crate) const ANSWERED: &str = "heads that are answered to be on another host";
+pub(crate) const SHARED: &str = "heads that are on another host";
+
+/// The output of `lop-fleet --json answer`.
+#[derive(Deserialize)]
+struct Answered {
+    hosts: Vec<Host>,
+}
+
+#[derive(Deserialize)]
+struct Host {
+    heads: u64,
+    shared_heads: u64,
+}
+
+impl Race {
+    /// Tells each host which of its heads another host has, too.
+    pub(super) fn survey(&mut self, setup: &Setup) -> Result<(), Failure> {
+        let (root, counts) = setup.spec.ensure(self.options.store.path())?;
+        let places = self.places(root.clone());
+        let id = self.scenario(setup, Cache::Warm, &counts);
+        for round in 0..=self.rounds(setup) {
+            for entrant in self.entrants(Work::Survey) {
+                for path in files(&root, "answer")?.concat() {
+                    fs::remove_file(&path).map_err(|e| Failure::at(&path, e))?;
+                }
+                let usage = self.run(entrant, &places, None)?;
+                self.record(&id, entrant, round, &usage, None);
+                if usage.ending != Ending::Done {
+                    self.complaints.push(format!("{id}: {} failed", entrant.name));
+                } else if round == 0 {
+                    let counted = self.check_answers(&id, &root, &counts)?;
+                    for (what, count) in counted {
+                        println!("  {}: {what}: {count}", entrant.name);
+                        let (scenario, tool) = (id.clone(), entrant.name.to_owned());
+                        self.record.counts.push(Count { scenario, tool, what: what.into(), count });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the answers with the lists, and returns the counts to record.
+    fn check_answers(
+        &mut self,
+        id: &str,
+        root: &Path,
+        counts: &Counts,
+    ) -> Result<[(&'static str, u64); 4], Failure> {
+        let output = self.options.store.join("output");
+        let text = fs::read(&output).map_err(|e| Failure::at(&output, e))?;
+        let answered: Answered =
+            serde_json::from_slice(&text).map_err(|e| Failure::at(&output, e))?;
+        let heads: u64 = answered.hosts.iter().map(|host| host.heads).sum();
+        let shared: u64 = answered.hosts.iter().map(|host| host.shared_heads).sum();
+        let answer = format!(
+            "{shared} of {heads} heads are answered to be on another host; {} of {} are",
+            counts.in_groups, counts.names
+        );
+        if (heads, shared) != (counts.names, counts.in_groups) {
+            self.complaints.push(format!("{id}: {answer}"));
+        }
+        self.note_answers(&[id.to_owned()], &answer);
+        Ok([
+            (LIST_BYTES, most_bytes(root, "list")?),
+            (ANSWER_BYTES, most_bytes(root, "answer")?),
+            (ANSWERED, shared),
+            (SHARED, counts.in_groups),
+        ])
+    }
+}
+
+/// Returns the bytes of the files of a survey with this extension, of the host that has most.
+fn most_bytes(root: &Path, extension: &str) -> Result<u64, Failure> {
+    let mut most = 0;
+    for host in files(root, extension)? {
+        let mut bytes = 0;
+        for path in host {
+            bytes += fs::metadata(&path).map_err(|e| Failure::at(&path, e))?.len();
+        }
+        most = most.max(bytes);
+    }
+    Ok(most)
+}
+
+/// Returns the files of a survey with this extension, for each host.
+fn files(root: &Path, extension: &str) -> Result<Vec<Vec<std::path::PathBuf>>, Failure> {
+    let list = |dir: &Path| -> Result<Vec<_>, Failure> {
+        let entries = fs::read_dir(dir).map_err(|e| Failure::at(dir, e))?;
+        entries
+            .map(|entry| entry.map(|entry| entry.path()).map_err(|e| Failure::at(dir, e)))
+            .collect()
+    };
+    let mut hosts = Vec::new();
+    for host in list(root)?.iter().filter(|host| host.is_dir()) {
+        let mut files = list(&host.join("_survey"))?;
+        files.retain(|path| path.extension().is_some_and(|found| found == extension));
+        hosts.push(files);
+    }
+    Ok(hosts)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::{files, most_bytes};
+
+    #[test]
+    fn the_host_with_the_most_bytes_counts() {
+        let temp = testkit::TempTree::new();
+        for (path, bytes) in
+            [("a/_survey/1.list", 3), ("a/_survey/2.list", 4), ("b/_survey/1.list", 5)]
+        {
+            let path = temp.join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, vec![0; bytes]).expect("written");
+        }
+        fs::write(temp.join("b/_survey/1.answer"), "other").expect("written");
+        assert_eq!(most_bytes(temp.path(), "list").expect("read"), 7);
+        assert_eq!(files(temp.path(), "answer").expect("read").concat().len(), 1);
+    }
+}
