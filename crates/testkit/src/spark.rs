@@ -53,7 +53,9 @@ impl Spark {
     /// Starts a cluster for large queries, with this memory for each worker and half of it for the driver. If
     /// that fails, prints the reason and returns `None`.
     pub fn with_memory(worker_mib: u32) -> Option<Spark> {
-        Spark::try_start(worker_mib, &java("")).map_err(crate::skipped).ok()
+        // Spark keeps the files of earlier queries until a garbage collection in the driver.
+        let settings = format!("{}spark.cleaner.periodicGC.interval 30s\n", java(""));
+        Spark::try_start(worker_mib, &settings).map_err(crate::skipped).ok()
     }
 
     /// Starts a cluster and waits until the workers are registered.

@@ -1,7 +1,7 @@
 //! The race of `lop-fleet answer`, and the sizes of the files that the hosts of a survey exchange.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -12,7 +12,8 @@ use crate::record::{Count, Ending};
 use crate::scenario::{Cache, Work};
 
 /// The names of counts, as [`Count::what`]. The bytes are those of the host that has most.
-pub(crate) const LIST_BYTES: &str = "bytes of the lists of a host";
+pub(crate) const HEAD_BYTES: &str = "bytes of the list of heads of a host";
+pub(crate) const SIZE_BYTES: &str = "bytes of the list of sizes of a host";
 pub(crate) const ANSWER_BYTES: &str = "bytes of the answers for a host";
 /// The number of heads in the answers that say that another host has them, summed over all hosts.
 pub(crate) const ANSWERED: &str = "heads that are answered to be on another host";
@@ -38,7 +39,7 @@ impl Race {
         let id = self.scenario(setup, Cache::Warm, &counts);
         for round in 0..=self.rounds(setup) {
             for entrant in self.entrants(Work::Survey) {
-                for path in files(&root, "answer")?.concat() {
+                for path in files(&root, "", "answer")?.concat() {
                     fs::remove_file(&path).map_err(|e| Failure::at(&path, e))?;
                 }
                 let usage = self.run(entrant, &places, None)?;
@@ -64,7 +65,7 @@ impl Race {
         id: &str,
         root: &Path,
         counts: &Counts,
-    ) -> Result<[(&'static str, u64); 4], Failure> {
+    ) -> Result<[(&'static str, u64); 5], Failure> {
         let output = self.options.store.join("output");
         let text = fs::read(&output).map_err(|e| Failure::at(&output, e))?;
         let answered: Answered =
@@ -80,18 +81,19 @@ impl Race {
         }
         self.note_answers(&[id.to_owned()], &answer);
         Ok([
-            (LIST_BYTES, most_bytes(root, "list")?),
-            (ANSWER_BYTES, most_bytes(root, "answer")?),
+            (HEAD_BYTES, most_bytes(root, "heads", "list")?),
+            (SIZE_BYTES, most_bytes(root, "sizes", "list")?),
+            (ANSWER_BYTES, most_bytes(root, "", "answer")?),
             (ANSWERED, shared),
             (SHARED, counts.in_groups),
         ])
     }
 }
 
-/// Returns the bytes of the files of a survey with this extension, of the host that has most.
-fn most_bytes(root: &Path, extension: &str) -> Result<u64, Failure> {
+/// Returns the bytes of the files of a survey with this beginning and extension, of the host that has most.
+fn most_bytes(root: &Path, begin: &str, extension: &str) -> Result<u64, Failure> {
     let mut most = 0;
-    for host in files(root, extension)? {
+    for host in files(root, begin, extension)? {
         let mut bytes = 0;
         for path in host {
             bytes += fs::metadata(&path).map_err(|e| Failure::at(&path, e))?.len();
@@ -101,8 +103,8 @@ fn most_bytes(root: &Path, extension: &str) -> Result<u64, Failure> {
     Ok(most)
 }
 
-/// Returns the files of a survey with this extension, for each host.
-fn files(root: &Path, extension: &str) -> Result<Vec<Vec<std::path::PathBuf>>, Failure> {
+/// Returns the files of a survey with this beginning and extension, for each host.
+fn files(root: &Path, begin: &str, extension: &str) -> Result<Vec<Vec<PathBuf>>, Failure> {
     let list = |dir: &Path| -> Result<Vec<_>, Failure> {
         let entries = fs::read_dir(dir).map_err(|e| Failure::at(dir, e))?;
         entries
@@ -112,7 +114,11 @@ fn files(root: &Path, extension: &str) -> Result<Vec<Vec<std::path::PathBuf>>, F
     let mut hosts = Vec::new();
     for host in list(root)?.iter().filter(|host| host.is_dir()) {
         let mut files = list(&host.join("_survey"))?;
-        files.retain(|path| path.extension().is_some_and(|found| found == extension));
+        let is_wanted = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(begin) && path.extension().is_some_and(|found| found == extension)
+        };
+        files.retain(is_wanted);
         hosts.push(files);
     }
     Ok(hosts)
@@ -135,7 +141,8 @@ mod tests {
             fs::write(path, vec![0; bytes]).expect("written");
         }
         fs::write(temp.join("b/_survey/1.answer"), "other").expect("written");
-        assert_eq!(most_bytes(temp.path(), "list").expect("read"), 7);
-        assert_eq!(files(temp.path(), "answer").expect("read").concat().len(), 1);
+        assert_eq!(most_bytes(temp.path(), "", "list").expect("read"), 7);
+        assert_eq!(most_bytes(temp.path(), "2", "list").expect("read"), 4);
+        assert_eq!(files(temp.path(), "", "answer").expect("read").concat().len(), 1);
     }
 }

@@ -3,7 +3,7 @@
 use crate::race::fleet::TABLE_BYTES;
 use crate::race::review::BINARY;
 use crate::race::spark::DIFFERENT;
-use crate::race::survey::{ANSWER_BYTES, ANSWERED, LIST_BYTES, SHARED};
+use crate::race::survey::{ANSWER_BYTES, ANSWERED, HEAD_BYTES, SHARED, SIZE_BYTES};
 use crate::scenario::Work;
 use crate::stats::{float, median};
 use crate::tools::{DUCKDB, LOP_FLEET, LOP_FLEET_ANSWER, LOP_FLEET_SPARK, LOP_WITHOUT_NAMES};
@@ -75,13 +75,21 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
             }),
         ),
         row(
-            "lists of a host with 10,000,000 heads in a survey",
+            "list of the 10,000,000 heads of a host in a survey",
             40.0,
             Measure::Megabytes,
-            answered(LIST_BYTES).map(|bytes| bytes / 1e6),
+            answered(HEAD_BYTES).map(|bytes| bytes / 1e6),
         ),
         row(
-            "answers for this host",
+            "the same with the list of the sizes of its 10,000,000 files",
+            40.0,
+            Measure::Megabytes,
+            answered(HEAD_BYTES)
+                .zip(answered(SIZE_BYTES))
+                .map(|(heads, sizes)| (heads + sizes) / 1e6),
+        ),
+        row(
+            "answers for this host, about both lists",
             1.5,
             Measure::Megabytes,
             answered(ANSWER_BYTES).map(|bytes| bytes / 1e6),
