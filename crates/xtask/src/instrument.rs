@@ -51,8 +51,9 @@ fn is_small(args: &[OsString]) -> bool {
 
 /// Returns true for a race in which `lop-fleet` and engines of Python take part.
 fn needs_fleet(args: &[OsString]) -> bool {
-    let is_wanted =
-        |kind: &OsString| ["fleet", "fleet-spark", "smoke", "all"].iter().any(|name| kind == name);
+    let is_wanted = |kind: &OsString| {
+        ["fleet", "fleet-spark", "fleet-survey", "smoke", "all"].iter().any(|name| kind == name)
+    };
     let is_given = args.iter().any(|arg| arg == "--lop-fleet");
     args.first().is_some_and(|command| command == "race") && !is_given && args.iter().any(is_wanted)
 }

@@ -1,12 +1,14 @@
 //! The lists of ten hosts in a survey, which have many heads in common.
 //!
-//! The numbers are random, but the crate `survey` writes the lists, so they are compressed like those of
-//! `lop survey`. Each host has a share of the heads of a common pool, and fills its list with heads that no other host
+//! The sizes and heads are random, but the crate `survey` makes keys of them and writes the lists, so they are like
+//! those of `lop survey`. Each host has a share of the heads of a common pool, and fills its list with heads that no other host
 //! has. The sizes of all files are listed, too.
 
+use std::num::NonZeroU64;
 use std::path::Path;
 
-use survey::{HostSurvey, Kind};
+use content::Head;
+use survey::{HostSurvey, Kind, key_of};
 
 use super::dice::{Dice, word};
 use super::fleet::file_size;
@@ -14,7 +16,7 @@ use super::plan::Counts;
 use crate::Failure;
 
 /// The version of the numbers. It MUST change with the numbers, so that stores are made again.
-pub(super) const VERSION: &str = "1";
+pub(super) const VERSION: &str = "2";
 
 /// Number of heads in the lists of the race.
 pub(super) const HEADS: u64 = 100_000_000;
@@ -30,27 +32,35 @@ const POOLED: f64 = 0.3;
 /// several hosts are in groups.
 pub(super) fn make(root: &Path, heads: u64, scale: f64, seed: u64) -> Result<Counts, Failure> {
     let each = heads / HOSTS;
+    // The numbers from which sizes and heads are made. A key is shorter, so keys can be equal by coincidence.
     let mut all = Vec::new();
+    let mut names = 0;
     for host in 0..HOSTS {
         let mut dice = Dice::new(word(seed, host));
-        let mut listed: Vec<u64> = (0..each * POOL)
+        let mut files: Vec<u64> = (0..each * POOL)
             .filter(|_| dice.unit() < POOLED)
             .map(|position| word(seed, HOSTS + position))
             .collect();
-        let missing = (listed.len() as u64..each).map(|_| dice.bits());
-        listed.extend(missing);
-        let sizes = (0..each).map(|_| file_size(&mut dice, scale)).collect();
+        let missing = (files.len() as u64..each).map(|_| dice.bits());
+        files.extend(missing);
+        let of = |&number: &u64| {
+            let mut dice = Dice::new(number);
+            let head = Head(dice.bits().try_into().unwrap_or(NonZeroU64::MIN));
+            (file_size(&mut dice, scale), head)
+        };
+        let sizes = files.iter().map(|number| of(number).0).collect();
+        let keys = files.iter().map(of).map(|(size, head)| key_of(size, head, None)).collect();
+        all.extend(files);
         let survey = HostSurvey::open(root, &format!("host{host}"), None);
         let survey = survey.map_err(|e| Failure::at(root, e))?;
-        for (kind, numbers) in [(Kind::Sizes, sizes), (Kind::Heads, listed)] {
+        for (kind, numbers) in [(Kind::Sizes, sizes), (Kind::Heads, keys)] {
             let numbers = ascending(numbers);
             survey.publish(kind, &numbers).map_err(|e| Failure::at(root, e))?;
             if kind == Kind::Heads {
-                all.extend(numbers);
+                names += numbers.len() as u64;
             }
         }
     }
-    let names = all.len() as u64;
     all.sort_unstable();
     let shared: Vec<usize> =
         all.chunk_by(|a, b| a == b).map(<[u64]>::len).filter(|&hosts| hosts > 1).collect();

@@ -100,8 +100,8 @@ master and two workers with one core and 6 GiB each on this machine. Its report 
 member by member. Its memory is that of the largest process that lop-fleet starts, without the workers.
 
 The **survey** has ten hosts that list 10,000,000 heads each. A host has 30 % of the heads of a common pool that is twice
-as large as its list, and fills its list with heads that no other host has. The lists are made by the code of
-`lop survey`. The answers of `lop-fleet answer` are compared with the lists, and deleted before each run. The sizes of
+as large as its list, and fills its list with heads that no other host has. The sizes have the same distribution as in
+the exports. The keys and the lists are made by the code of `lop survey`. The answers of `lop-fleet answer` are compared with the lists, and deleted before each run. The sizes of
 lists and answers are exact counts of bytes.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,

@@ -19,6 +19,9 @@ pub(crate) const ANSWER_BYTES: &str = "bytes of the answers for a host";
 pub(crate) const ANSWERED: &str = "heads that are answered to be on another host";
 pub(crate) const SHARED: &str = "heads that are on another host";
 
+/// Keys have 48 bits, so some of 10^8 are equal by coincidence: 18 of them are to be expected.
+const MOST_COINCIDENCES: u64 = 100;
+
 /// The output of `lop-fleet --json answer`.
 #[derive(Deserialize)]
 struct Answered {
@@ -76,7 +79,8 @@ impl Race {
             "{shared} of {heads} heads are answered to be on another host; {} of {} are",
             counts.in_groups, counts.names
         );
-        if (heads, shared) != (counts.names, counts.in_groups) {
+        let is_right = shared >= counts.in_groups && shared < counts.in_groups + MOST_COINCIDENCES;
+        if heads != counts.names || !is_right {
             self.complaints.push(format!("{id}: {answer}"));
         }
         self.note_answers(&[id.to_owned()], &answer);
