@@ -174,6 +174,9 @@ struct HostDocument {
     files: Option<u64>,
     export_id: Option<String>,
     error: Option<String>,
+    /// True if the export comes from an object store.
+    #[serde(skip)]
+    is_of_store: bool,
 }
 
 impl From<&State<'_>> for HostDocument {
@@ -191,23 +194,38 @@ impl From<&State<'_>> for HostDocument {
             files: state.exported.as_ref().map(|exported| exported.files),
             export_id: state.exported.as_ref().map(export_id),
             error: state.error.clone(),
+            is_of_store: false,
         }
     }
 }
 
 fn text(hosts: &[HostDocument]) -> String {
-    let heading = ["HOST", "HEADS READ", "FILES READ", "BYTES READ", "FILES", "EXPORT"];
-    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    let columns = columns(hosts);
+    let mut rows = vec![columns.iter().map(|(name, _)| (*name).to_owned()).collect()];
     for host in hosts {
-        let export = host.export_id.as_deref().unwrap_or("failed");
-        rows.push(vec![
-            shown(&host.name),
-            count(host.heads_read),
-            count(host.files_read),
-            size(host.bytes_read),
-            host.files.map_or_else(String::new, count),
-            shown(export),
-        ]);
+        rows.push(columns.iter().map(|(_, cell)| cell(host)).collect());
     }
     table(&rows)
+}
+
+type Column = (&'static str, fn(&HostDocument) -> String);
+
+/// Returns the columns of the table. Hosts behind ssh have read files; exports from a store were fetched.
+fn columns(hosts: &[HostDocument]) -> Vec<Column> {
+    let surveyed: [Column; 3] = [
+        ("HEADS READ", |host| count(host.heads_read)),
+        ("FILES READ", |host| count(host.files_read)),
+        ("BYTES READ", |host| size(host.bytes_read)),
+    ];
+    let fetched: [Column; 1] = [("FETCHED", |host| size(host.fetched_bytes))];
+    let mut columns: Vec<Column> = vec![("HOST", |host| shown(&host.name))];
+    if hosts.iter().any(|host| !host.is_of_store) {
+        columns.extend(surveyed);
+    }
+    if hosts.iter().any(|host| host.is_of_store) {
+        columns.extend(fetched);
+    }
+    columns.push(("FILES", |host| host.files.map_or_else(String::new, count)));
+    columns.push(("EXPORT", |host| shown(host.export_id.as_deref().unwrap_or("failed"))));
+    columns
 }

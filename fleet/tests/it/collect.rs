@@ -1,4 +1,4 @@
-//! Tests of `lop-fleet collect` with hosts behind an ssh server on this machine.
+//! Tests of `lop-fleet collect` with hosts behind ssh servers on this machine.
 
 use std::env;
 use std::fs::{self, Permissions};
@@ -9,9 +9,13 @@ use testkit::{Output, Sandbox, Sshd, TempTree, TreeBuilder};
 
 use crate::json;
 
-/// Three hosts, which differ in their home directories, and a fourth one that cannot be reached.
+/// The hosts, and the numbers of their files that differ at the end.
+const HOSTS: [(&str, u64); 3] = [("laptop", 1), ("nas", 2), ("desktop", 1)];
+
+/// Three hosts, each with an ssh server and a home directory of its own, and a fourth one that cannot be reached.
 struct World {
-    sshd: Sshd,
+    /// The server of each host. Dropping them ends them.
+    _servers: Vec<Sshd>,
     dir: TempTree,
     lop: PathBuf,
 }
@@ -30,22 +34,24 @@ pub(crate) fn lop() -> Option<PathBuf> {
 }
 
 impl World {
-    /// Starts a server, and scans the files of each host. Returns `None` if a tool is missing.
+    /// Starts the servers, and scans the files of each host. Returns `None` if a tool is missing.
     fn new() -> Option<World> {
-        let (lop, sshd) = (lop()?, Sshd::start()?);
+        let lop = lop()?;
+        let servers: Vec<Sshd> = HOSTS.map(|_| Sshd::start()).into_iter().collect::<Option<_>>()?;
         let dir = TempTree::new();
-        let world = World { sshd, dir, lop };
-        let path = |name: &str| world.dir.join(name).display().to_string();
+        let cases = HOSTS.iter().zip(&servers);
+        let cases = cases.map(|((host, _), server)| format!("{host}) rsh='{}' ;;", server.rsh()));
+        let cases = cases.collect::<Vec<_>>().join("\n");
         let script = format!(
             "#!/bin/sh\nhost=${{1#*@}}; shift\n\
-             [ \"$host\" = away ] && {{ echo 'no route to host' >&2; exit 255; }}\n\
-             exec {} localhost \"export HOME={}/$host; cd; $*\"\n",
-            world.sshd.rsh(),
-            path("homes")
+             case \"$host\" in\n{cases}\n*) echo 'no route to host' >&2; exit 255 ;;\nesac\n\
+             exec $rsh localhost \"export HOME={}/$host; cd; $*\"\n",
+            dir.join("homes").display()
         );
+        let world = World { _servers: servers, dir, lop };
         fs::write(world.dir.join("connect"), script).expect("written");
         fs::set_permissions(world.dir.join("connect"), Permissions::from_mode(0o755)).expect("set");
-        for (host, last) in [("laptop", 1), ("nas", 2), ("desktop", 1)] {
+        for (host, last) in HOSTS {
             world.fill(host, last);
         }
         Some(world)
@@ -164,10 +170,11 @@ fn hosts_that_cannot_be_used_are_named() {
     let output = world.collect(&["away"]);
     output.code(1);
     assert!(output.stderr_str().contains("away: no route to host"), "{output:?}");
-    fs::create_dir_all(world.dir.join("homes/empty")).expect("made");
-    let output = world.collect(&["empty", "laptop"]);
+    // This host has no catalog.
+    testkit::remove_tree(&world.dir.join("homes/nas/.local")).expect("removed");
+    let output = world.collect(&["nas", "laptop"]);
     output.code(3);
-    assert!(output.stderr_str().contains("empty: "), "{output:?}");
+    assert!(output.stderr_str().contains("nas: "), "{output:?}");
     for (hosts, message) in [
         (["nas", "me@nas"], "two hosts have the name nas"),
         (["nas", "a b"], "cannot be the name of a host"),

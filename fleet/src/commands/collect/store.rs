@@ -65,6 +65,7 @@ impl HostDocument {
             files: fetched.as_ref().map(|fetched| fetched.files),
             export_id: fetched.map(|fetched| fetched.export_id),
             error,
+            is_of_store: true,
         }
     }
 }
