@@ -50,8 +50,8 @@ impl Spark {
         Spark::try_start(1 << 10, &settings).map_err(crate::skipped).ok()
     }
 
-    /// Starts a cluster for large queries, with this memory for each worker and half of it for the driver. If
-    /// that fails, prints the reason and returns `None`.
+    /// Starts a cluster for large queries. Each worker gets this memory, and the driver gets half of it. If the cluster
+    /// does not start, prints the reason and returns `None`.
     pub fn with_memory(worker_mib: u32) -> Option<Spark> {
         // Spark keeps the files of earlier queries until a garbage collection in the driver.
         let settings = format!("{}spark.cleaner.periodicGC.interval 30s\n", java(""));
@@ -114,7 +114,7 @@ impl Spark {
         let conf = self.folder.join("conf");
         fs::create_dir(&conf)?;
         let scratch = self.folder.join("scratch");
-        // A worker needs a part of its memory beside that of its executor.
+        // The executor gets less memory than its worker, because the worker needs some memory for itself.
         let (driver_mib, executor_mib) = (worker_mib.max(2 << 10) / 2, worker_mib / 8 * 7);
         let settings = format!(
             "spark.driver.host localhost\nspark.driver.bindAddress 127.0.0.1\n\
@@ -171,7 +171,7 @@ impl Drop for Spark {
     }
 }
 
-/// Returns the settings that pass an option to all machines of Java.
+/// Returns the settings that pass an option to the Java of the driver and of the executors.
 fn java(option: &str) -> String {
     let of = |role| format!("spark.{role}.extraJavaOptions -XX:+UseSerialGC {option}\n");
     ["driver", "executor"].map(of).concat()

@@ -52,7 +52,8 @@ fn is_small(args: &[OsString]) -> bool {
 /// Returns true for a race in which `lop-fleet` and engines of Python take part.
 fn needs_fleet(args: &[OsString]) -> bool {
     let is_wanted = |kind: &OsString| {
-        ["fleet", "fleet-spark", "fleet-survey", "smoke", "all"].iter().any(|name| kind == name)
+        let kind = kind.to_string_lossy();
+        kind.starts_with("fleet") || kind == "smoke" || kind == "all"
     };
     let is_given = args.iter().any(|arg| arg == "--lop-fleet");
     args.first().is_some_and(|command| command == "race") && !is_given && args.iter().any(is_wanted)

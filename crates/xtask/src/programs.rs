@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Returns the command `cargo`, without the variables that cargo has set for this program. The build script of ring
-/// runs again if they change, and all crates that depend on ring, such as `DataFusion`, would be compiled again.
+/// Returns the command `cargo`, without the variables that cargo has set for this program. If these variables change,
+/// cargo runs the build script of ring again and compiles all crates again that depend on ring, such as `DataFusion`.
 pub(crate) fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
     let is_of_package =

@@ -1,8 +1,7 @@
 //! The lists of ten hosts in a survey, which have many heads in common.
 //!
-//! The sizes and heads are random, but the crate `survey` makes keys of them and writes the lists, so they are like
-//! those of `lop survey`. Each host has a share of the heads of a common pool, and fills its list with heads that no other host
-//! has. The sizes of all files are listed, too.
+//! The sizes and heads are random, but the crate `survey` computes the keys and writes the lists, as it does for
+//! `lop survey`. A part of the heads of each host comes from a pool that all hosts share. No other host has the rest.
 
 use std::num::NonZeroU64;
 use std::path::Path;
@@ -25,14 +24,14 @@ const HOSTS: u64 = 10;
 
 /// The number of heads in the pool, for each head of a host.
 const POOL: u64 = 2;
-/// The share of the heads of the pool that a host has.
+/// Each host has this share of the heads in the pool.
 const POOLED: f64 = 0.3;
 
-/// Writes the lists of all hosts to `root`. The names are the heads in all lists, and those that are in lists of
-/// several hosts are in groups.
+/// Writes the lists of all hosts to `root`. The counts treat each listed head as a name, and the heads that several
+/// hosts list as groups.
 pub(super) fn make(root: &Path, heads: u64, scale: f64, seed: u64) -> Result<Counts, Failure> {
     let each = heads / HOSTS;
-    // The numbers from which sizes and heads are made. A key is shorter, so keys can be equal by coincidence.
+    // A size and a head are computed from each number. Keys are shorter than numbers, so keys may collide.
     let mut all = Vec::new();
     let mut names = 0;
     for host in 0..HOSTS {
@@ -68,7 +67,7 @@ pub(super) fn make(root: &Path, heads: u64, scale: f64, seed: u64) -> Result<Cou
     Ok(Counts { names, in_groups, groups: shared.len() as u64, ..Counts::default() })
 }
 
-/// Returns numbers in ascending order, each once.
+/// Sorts numbers and removes duplicates.
 fn ascending(mut numbers: Vec<u64>) -> Vec<u64> {
     numbers.sort_unstable();
     numbers.dedup();

@@ -96,13 +96,13 @@ DuckDB runs in Python, with the memory limit of lop-fleet, on both processors, w
 gets one query that groups by bucket, size and digest ([source](../../crates/bench/scripts/groups.py)). It counts groups,
 files, redundant bytes, and groups on several hosts. lop-fleet does more: it also sums up the inodes of each host and
 each pair of hosts, and those that exist on one host only. Spark runs the queries of `lop-fleet report --engine` on a
-master and two workers with one core and 6 GiB each on this machine. Its report must be equal to that of lop-fleet alone,
-member by member. Its memory is that of the largest process that lop-fleet starts, without the workers.
+master and two workers with one core and 6 GiB each on this machine. The report must equal the report of lop-fleet alone
+in every value. The memory in the table is that of the largest process that lop-fleet starts, without the workers.
 
 The **survey** has ten hosts that list 10,000,000 heads each. A host has 30 % of the heads of a common pool that is twice
 as large as its list, and fills its list with heads that no other host has. The sizes have the same distribution as in
-the exports. The keys and the lists are made by the code of `lop survey`. The answers of `lop-fleet answer` are compared with the lists, and deleted before each run. The sizes of
-lists and answers are exact counts of bytes.
+the exports. The code of `lop survey` computes the keys and writes the lists. Before each run, the race deletes the
+answers; after the untimed run, it compares them with the lists. The sizes of lists and answers are exact counts of bytes.
 
 **The same results.** Before anything is timed, the groups that each finder reports are compared, as groups of inodes,
 with the groups that the tree was built to contain. Each copy is read back and compared with its source, including

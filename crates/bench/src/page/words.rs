@@ -73,7 +73,7 @@ pub(super) fn entries(scenario: &Scenario) -> &'static str {
     }
 }
 
-/// Returns the order on disk; `None` for files of many hosts, which are no trees.
+/// Returns the order on disk, or `None` if the scenario has no tree but the files of many hosts.
 fn order(scenario: &Scenario) -> Option<&'static str> {
     (!matches!(scenario.work, Work::Fleet | Work::Spark | Work::Survey)).then_some(
         match scenario.order {

@@ -128,7 +128,7 @@ impl Race {
         let ours = found.iter().find(|(entrant, _)| entrant.role == Role::Ours);
         let ours = ours.and_then(|(_, found)| found.as_ref());
         let mut answers = vec![format!(
-            "the exports were made with {} groups of {} files",
+            "the exports contain {} groups with {} files",
             counts.groups, counts.in_groups
         )];
         for (entrant, found) in found {
@@ -144,7 +144,7 @@ impl Race {
                 }
                 Some(found) => {
                     answers.push(format!(
-                        "{name} found them, {} on several hosts",
+                        "{name} found all groups, {} of them on several hosts",
                         found.shared_groups
                     ));
                     continue;

@@ -13,7 +13,7 @@ use crate::record::{Count, Ending, Role};
 use crate::scenario::{Cache, Work};
 use crate::tools::{Entrant, Places};
 
-/// The memory of each worker. The driver has half of it.
+/// Memory of each worker in MiB.
 const WORKER_MIB: u32 = 6 << 10;
 
 /// The number of reports that differ from that of lop-fleet alone, as [`Count::what`].
@@ -22,7 +22,7 @@ pub(crate) const DIFFERENT: &str = "reports that differ";
 impl Race {
     /// Groups the exports of many hosts on a Spark cluster.
     pub(super) fn spark(&mut self, setup: &Setup) -> Result<(), Failure> {
-        // It says why it does not start.
+        // If the cluster does not start, `with_memory` prints the reason.
         let Some(spark) = Spark::with_memory(WORKER_MIB) else { return Ok(()) };
         let (exports, counts) = setup.spec.ensure(self.options.store.path())?;
         let id = self.scenario(setup, Cache::Warm, &counts);

@@ -1,4 +1,4 @@
-//! The race of `lop-fleet answer`, and the sizes of the files that the hosts of a survey exchange.
+//! Times `lop-fleet answer`, and measures the files that hosts exchange in a survey.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use crate::corpus::Counts;
 use crate::record::{Count, Ending};
 use crate::scenario::{Cache, Work};
 
-/// The names of counts, as [`Count::what`]. The bytes are those of the host that has most.
+/// The names of counts ([`Count::what`]). The race counts the bytes of each host and records the largest number.
 pub(crate) const HEAD_BYTES: &str = "bytes of the list of heads of a host";
 pub(crate) const SIZE_BYTES: &str = "bytes of the list of sizes of a host";
 pub(crate) const ANSWER_BYTES: &str = "bytes of the answers for a host";
-/// The number of heads in the answers that say that another host has them, summed over all hosts.
+/// The sum over all hosts: `lop-fleet answer` says that another host has these heads.
 pub(crate) const ANSWERED: &str = "heads that are answered to be on another host";
 pub(crate) const SHARED: &str = "heads that are on another host";
 
-/// Keys have 48 bits, so some of 10^8 are equal by coincidence: 18 of them are to be expected.
+/// Keys have 48 bits. Among 6 * 10^7 different keys, about six pairs collide.
 const MOST_COINCIDENCES: u64 = 100;
 
 /// The output of `lop-fleet --json answer`.

@@ -32,7 +32,8 @@ fn measured(argv: &[&str], limit: Duration) -> (Usage, String) {
 
 #[test]
 fn a_run_is_measured_with_its_children() {
-    let script = "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null; echo $HOME";
+    let script =
+        "dd if=/dev/zero of=/dev/null bs=1M count=20 2>/dev/null; echo $HOME $LOP_OF_A_TASK";
     let (usage, said) = measured(&["sh", "-c", script], Duration::from_secs(60));
     assert_eq!(usage.ending, Ending::Done);
     if testkit::is_root() {
@@ -44,6 +45,7 @@ fn a_run_is_measured_with_its_children() {
     assert!(usage.wall_s > 0.0 && usage.user_s + usage.sys_s > 0.0, "{usage:?}");
     assert!(usage.settled_s.is_some_and(|settled| settled >= usage.wall_s), "{usage:?}");
     assert!(said.contains("tmp"), "a home of its own: {said}");
+    assert!(said.ends_with(" /set\n"), "the variable of the task: {said}");
 }
 
 #[test]

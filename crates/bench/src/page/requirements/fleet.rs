@@ -64,10 +64,7 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
             quotient(each(largest), each(smallest)),
         ),
         row(
-            format!(
-                "reports on {} inodes from Spark, with two workers, that differ from that of lop-fleet",
-                inodes(spark)
-            ),
+            "runs of this report on Spark, with two workers, that give a different report",
             0.0,
             Measure::Each,
             spark.and_then(|race| {
