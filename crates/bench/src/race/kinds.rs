@@ -217,7 +217,7 @@ pub const KINDS: [Kind; 18] = [
     Kind {
         name: "fleet-spark",
         about: "the exports of 100 hosts grouped by contents on a Spark cluster on this machine",
-        // A run takes minutes, and fills 40 GB of the disk.
+        // A run takes minutes.
         rows: || vec![(Work::Spark, "fleet", None, 1.0, Created, AsIs, WARM, 1)],
     },
     Kind {

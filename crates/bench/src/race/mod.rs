@@ -48,7 +48,7 @@ pub struct Options {
     pub only: Vec<String>,
     /// The number of timed runs, if it differs from that of the setup.
     pub rounds: Option<u32>,
-    /// The time limit of a run.
+    /// The time limit of a run. Runs on Spark have at least 30 minutes.
     pub limit: Duration,
     /// True if the store is on an SSD, whatever its disk reports.
     pub ssd: bool,
@@ -261,13 +261,17 @@ impl Race {
                 drop(fs::remove_file(&path).or_else(|_| fs::remove_dir_all(&path)));
             }
         }
+        let limit = match entrant.work {
+            Work::Spark => self.options.limit.max(spark::LEAST_LIMIT),
+            _ => self.options.limit,
+        };
         measure::apart(&Task {
             argv: entrant.argv(places),
             variables: places.variables.clone(),
             home: self.options.store.join("home"),
             output: self.options.store.join("output"),
             settle: settle.map(Path::to_path_buf),
-            limit: self.options.limit,
+            limit,
         })
     }
 

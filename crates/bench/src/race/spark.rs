@@ -3,6 +3,7 @@
 //! The cluster is a master and two workers with one core each on this machine.
 
 use std::fs;
+use std::time::Duration;
 
 use serde_json::Value;
 use testkit::Spark;
@@ -12,6 +13,9 @@ use crate::Failure;
 use crate::record::{Count, Ending, Role};
 use crate::scenario::{Cache, Work};
 use crate::tools::{Entrant, Places};
+
+/// The time limit of a run, unless a longer one is requested.
+pub(super) const LEAST_LIMIT: Duration = Duration::from_mins(30);
 
 /// Memory of each worker in MiB.
 const WORKER_MIB: u32 = 6 << 10;
