@@ -1,27 +1,34 @@
 -- The files that 'lop-fleet report' compares. Each of its other queries follows this one.
 -- A file of a file system that several hosts have scanned counts for the first of them.
+--
+-- The hints in /*+ */ are for Spark; other engines ignore them. Few volumes are shared, so each worker receives all of
+-- them, and the inodes stay where they are. Equal files have equal sizes, so all files of a size go to one worker. That
+-- suffices for every grouping and join in the queries that follow: Spark writes the files to its disks once.
 WITH shared AS (
     SELECT magic, fsid
     FROM volumes
     WHERE fsid <> 0
     GROUP BY magic, fsid
     HAVING count(DISTINCT host) > 1),
-identities AS (
-    SELECT i.host, i.inode_id, i.inode, v.magic, v.fsid
-    FROM inodes i
-    JOIN volumes v ON v.host = i.host AND v.volume_id = i.volume_id
+shared_volumes AS (
+    SELECT v.host, v.volume_id, v.magic, v.fsid
+    FROM volumes v
     JOIN shared s ON s.magic = v.magic AND s.fsid = v.fsid),
-owners AS (
-    SELECT magic, fsid, inode, min(host) AS host
-    FROM identities
-    GROUP BY magic, fsid, inode),
-seen AS (
-    SELECT i.host, i.inode_id
-    FROM identities i
-    JOIN owners o ON o.magic = i.magic AND o.fsid = i.fsid AND o.inode = i.inode
-    WHERE o.host <> i.host),
-files AS (
-    SELECT i.bucket, i.size, i.head, i.digest, i.host
+identities AS (
+    SELECT /*+ BROADCAST(v) */ i.bucket, i.size, i.head, i.digest, i.host,
+        rank() OVER (PARTITION BY v.magic, v.fsid, i.inode ORDER BY i.host) AS place
     FROM inodes i
-    LEFT JOIN seen s ON s.host = i.host AND s.inode_id = i.inode_id
-    WHERE s.host IS NULL AND i.size >= {min_size})
+    JOIN shared_volumes v ON v.host = i.host AND v.volume_id = i.volume_id),
+counted AS (
+    SELECT /*+ BROADCAST(v) */ i.bucket, i.size, i.head, i.digest, i.host
+    FROM inodes i
+    LEFT JOIN shared_volumes v ON v.host = i.host AND v.volume_id = i.volume_id
+    WHERE v.host IS NULL
+    UNION ALL
+    SELECT bucket, size, head, digest, host
+    FROM identities
+    WHERE place = 1),
+files AS (
+    SELECT /*+ REPARTITION(bucket, size) */ bucket, size, head, digest, host
+    FROM counted
+    WHERE size >= {min_size})

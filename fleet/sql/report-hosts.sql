@@ -1,48 +1,56 @@
--- How many files of each host are elsewhere, only here, or not compared, and how many are redundant?
+-- How many files of each host are elsewhere, only here, or not compared, and how many of them are redundant?
 -- The first and the last host (by name) that have one of some files show whether a host other than X has one.
--- Only digests of one kind (1: MD5, 2: BLAKE3) can be compared. Files with another kind, or without one, may be equal.
+-- Only digests of one kind (1: MD5, 2: BLAKE3) can be compared. Files with another kind, or without one, may be equal if
+-- they have the same head, or if one of them has none.
 , kinds AS (
     SELECT bucket, size, head, digest, host, count(*) AS files,
         CASE WHEN digest IS NULL THEN 0 WHEN length(hex(digest)) = 32 THEN 1 ELSE 2 END AS kind
     FROM files
     GROUP BY bucket, size, head, digest, host),
-digests AS (
-    SELECT bucket, size, digest, count(DISTINCT host) AS hosts
-    FROM kinds
-    WHERE digest IS NOT NULL
-    GROUP BY bucket, size, digest),
-heads AS (
-    SELECT k.bucket, k.size, k.head, w.kind, min(k.host) AS least, max(k.host) AS most
-    FROM kinds k
-    CROSS JOIN (SELECT 0 AS kind UNION ALL SELECT 1 AS kind UNION ALL SELECT 2 AS kind) w
-    WHERE w.kind = 0 OR w.kind <> k.kind
-    GROUP BY k.bucket, k.size, k.head, w.kind),
-sizes AS (
-    SELECT bucket, size, kind, min(least) AS least, max(most) AS most,
-        min(CASE WHEN head IS NULL THEN least END) AS headless_least,
-        max(CASE WHEN head IS NULL THEN most END) AS headless_most
-    FROM heads
-    GROUP BY bucket, size, kind),
+numbered AS (
+    SELECT bucket, size, head, digest, host, files, kind,
+        -- The host, if its files may equal files with a digest of kind 1 or 2.
+        CASE WHEN kind <> 1 THEN host END AS for_1,
+        CASE WHEN kind <> 2 THEN host END AS for_2,
+        row_number() OVER (PARTITION BY bucket, size, digest, host ORDER BY head) AS number
+    FROM kinds),
+of_digests AS (
+    SELECT bucket, size, head, host, files, kind, for_1, for_2,
+        digest IS NOT NULL AND min(host) OVER same <> max(host) OVER same AS is_elsewhere,
+        CASE WHEN digest IS NULL THEN 0 WHEN number = 1 THEN files - 1 ELSE files END AS redundant
+    FROM numbered
+    WINDOW same AS (PARTITION BY bucket, size, digest)),
+of_heads AS (
+    SELECT bucket, size, head, host, files, kind, for_1, for_2, is_elsewhere, redundant,
+        CASE kind WHEN 0 THEN min(host) OVER same WHEN 1 THEN min(for_1) OVER same ELSE min(for_2) OVER same END
+            AS least,
+        CASE kind WHEN 0 THEN max(host) OVER same WHEN 1 THEN max(for_1) OVER same ELSE max(for_2) OVER same END
+            AS most
+    FROM of_digests
+    WINDOW same AS (PARTITION BY bucket, size, head)),
+of_sizes AS (
+    SELECT size, head, host, files, is_elsewhere, redundant, least, most,
+        CASE kind WHEN 0 THEN min(host) OVER same WHEN 1 THEN min(for_1) OVER same ELSE min(for_2) OVER same END
+            AS least_of_size,
+        CASE kind WHEN 0 THEN max(host) OVER same WHEN 1 THEN max(for_1) OVER same ELSE max(for_2) OVER same END
+            AS most_of_size,
+        CASE kind WHEN 0 THEN min(CASE WHEN head IS NULL THEN host END) OVER same
+            WHEN 1 THEN min(CASE WHEN head IS NULL THEN for_1 END) OVER same
+            ELSE min(CASE WHEN head IS NULL THEN for_2 END) OVER same END AS least_headless,
+        CASE kind WHEN 0 THEN max(CASE WHEN head IS NULL THEN host END) OVER same
+            WHEN 1 THEN max(CASE WHEN head IS NULL THEN for_1 END) OVER same
+            ELSE max(CASE WHEN head IS NULL THEN for_2 END) OVER same END AS most_headless
+    FROM of_heads
+    WINDOW same AS (PARTITION BY bucket, size)),
 answers AS (
-    SELECT k.host, k.size, k.files, CASE
-        WHEN d.hosts > 1 THEN 'elsewhere'
-        WHEN k.head IS NULL AND (s.least <> k.host OR s.most <> k.host) THEN 'unknown'
-        WHEN k.head IS NOT NULL AND (h.least <> k.host OR h.most <> k.host
-            OR s.headless_least <> k.host OR s.headless_most <> k.host) THEN 'unknown'
+    SELECT host, size, files, redundant, CASE
+        WHEN is_elsewhere THEN 'elsewhere'
+        WHEN head IS NULL AND (least_of_size <> host OR most_of_size <> host) THEN 'unknown'
+        WHEN head IS NOT NULL AND (least <> host OR most <> host OR least_headless <> host OR most_headless <> host)
+            THEN 'unknown'
         ELSE 'only_here' END AS answer
-    FROM kinds k
-    LEFT JOIN digests d ON d.bucket = k.bucket AND d.size = k.size AND d.digest = k.digest
-    LEFT JOIN sizes s ON s.bucket = k.bucket AND s.size = k.size AND s.kind = k.kind
-    LEFT JOIN heads h ON h.bucket = k.bucket AND h.size = k.size AND h.kind = k.kind AND h.head = k.head),
-copies AS (
-    SELECT host, size, sum(files) - 1 AS files
-    FROM kinds
-    WHERE digest IS NOT NULL
-    GROUP BY bucket, size, digest, host)
-SELECT host, answer, sum(files) AS files, sum(files * size) AS bytes
+    FROM of_sizes)
+SELECT host, answer, sum(files) AS files, sum(files * size) AS bytes,
+    sum(redundant) AS redundant_files, sum(redundant * size) AS redundant_bytes
 FROM answers
 GROUP BY host, answer
-UNION ALL
-SELECT host, 'redundant' AS answer, sum(files) AS files, sum(files * size) AS bytes
-FROM copies
-GROUP BY host

@@ -1,2 +1,2 @@
 -- How many files count only for another host?
-SELECT count(*) AS files FROM seen
+SELECT count(*) AS files FROM identities WHERE place > 1

@@ -53,9 +53,7 @@ impl Spark {
     /// Starts a cluster for large queries. Each worker gets this memory, and the driver gets half of it. If the cluster
     /// does not start, prints the reason and returns `None`.
     pub fn with_memory(worker_mib: u32) -> Option<Spark> {
-        // Spark keeps the files of earlier queries until a garbage collection in the driver.
-        let settings = format!("{}spark.cleaner.periodicGC.interval 30s\n", java(""));
-        Spark::try_start(worker_mib, &settings).map_err(crate::skipped).ok()
+        Spark::try_start(worker_mib, &java("")).map_err(crate::skipped).ok()
     }
 
     /// Starts a cluster and waits until the workers are registered.

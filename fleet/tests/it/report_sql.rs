@@ -50,6 +50,14 @@ fn compare(hosts: &Hosts, min_size: u64) {
         let amount = &host[row[1].as_str().expect("a column")];
         assert_eq!(*amount, json!({"files": row[2], "bytes": row[3]}), "{row}");
     }
+    for host in report["hosts"].as_array().expect("hosts") {
+        let rows = of_hosts.as_array().expect("rows").iter().filter(|row| row[0] == host["host"]);
+        let sum = |column: usize| {
+            rows.clone().map(|row| row[column].as_u64().expect("a number")).sum::<u64>()
+        };
+        assert_eq!(host["all"], json!({"files": sum(2), "bytes": sum(3)}), "{host}");
+        assert_eq!(host["redundant"], json!({"files": sum(4), "bytes": sum(5)}), "{host}");
+    }
     let redundant = &report["redundant"];
     let expected = json!([[
         report["groups"],

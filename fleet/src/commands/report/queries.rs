@@ -94,27 +94,23 @@ fn text(rows: &Rows, row: usize, column: usize) -> String {
 }
 
 fn host(export: &Stored, rows: &Rows) -> Host {
-    let amount = |answer: &str| {
-        let row = (0..rows.len())
-            .find(|&row| text(rows, row, 0) == export.host && text(rows, row, 1) == answer);
-        row.map_or(Amount { files: 0, bytes: 0 }, |row| Amount {
-            files: number(rows, row, 2),
-            bytes: number(rows, row, 3),
-        })
+    let of_host = |row: &usize| text(rows, *row, 0) == export.host;
+    let sum = |column: usize, answer: Option<&str>| -> Amount {
+        let counts = |row: &usize| answer.is_none_or(|answer| text(rows, *row, 1) == answer);
+        let found = || (0..rows.len()).filter(of_host).filter(counts);
+        Amount {
+            files: found().map(|row| number(rows, row, column)).sum(),
+            bytes: found().map(|row| number(rows, row, column + 1)).sum(),
+        }
     };
-    let [elsewhere, only_here, unknown] = ["elsewhere", "only_here", "unknown"].map(amount);
-    let parts = [elsewhere, only_here, unknown];
     Host {
         name: export.host.clone(),
         export_id: export.export_id.clone(),
-        all: Amount {
-            files: parts.iter().map(|part| part.files).sum(),
-            bytes: parts.iter().map(|part| part.bytes).sum(),
-        },
-        elsewhere,
-        only_here,
-        unknown,
-        redundant: amount("redundant"),
+        all: sum(2, None),
+        elsewhere: sum(2, Some("elsewhere")),
+        only_here: sum(2, Some("only_here")),
+        unknown: sum(2, Some("unknown")),
+        redundant: sum(4, None),
     }
 }
 

@@ -7,6 +7,7 @@ lines of JSON: first the columns with their types, then the rows. Bytes are hexa
 lacks are text. If a query fails, the file "error" contains the reason.
 """
 
+import gc
 import json
 import os
 import shutil
@@ -78,11 +79,18 @@ def answer(spark, query, path):
     kinds = [field.dataType.simpleString() for field in rows.schema.fields]
     with open(path, "w", encoding="ascii") as out:
         json.dump([[field.name, kind] for field, kind in zip(rows.schema.fields, kinds)], out)
-        # The driver fetches one partition after the other, so its memory need not hold all rows.
-        for row in rows.toLocalIterator():
+        # The driver fetches one partition after the other, so its memory need not hold all rows. The iterator of the data
+        # frame itself would keep the shuffle files of the query (Spark 4.3.0).
+        for row in rows.rdd.toLocalIterator():
             out.write("\n")
             json.dump([plain(value, kind) for value, kind in zip(row, kinds)], out)
         out.write("\n")
+
+
+def remove_shuffle_files(spark):
+    """Makes the workers remove the shuffle files of earlier queries. Spark does so after a garbage collection."""
+    gc.collect()
+    spark.sparkContext._jvm.System.gc()
 
 
 def main(path):
@@ -96,6 +104,7 @@ def main(path):
             register(spark, table)
         for number, query in enumerate(job["queries"]):
             answer(spark, query, os.path.join(folder, f"rows-{number}"))
+            remove_shuffle_files(spark)
         spark.stop()
     except Exception as failure:
         with open(os.path.join(folder, "error"), "w", encoding="utf-8") as out:
