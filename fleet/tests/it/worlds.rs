@@ -65,9 +65,16 @@ pub(crate) fn unusual() -> Hosts {
     bucket(&hosts, "bucket-1", &[(1000, 1), (1000, 1), (123, 0), (9, 2), (6, 0), (5, 9)]);
     bucket(&hosts, "bucket-2", &[(1000, 1), (9, 3), (8, 8)]);
     hosts.shared_fsid = Some(NEGATIVE);
-    let part: &[Inode] = &[(4096, 50, 50), (4096, 51, 51), (4097, 0, 0), (4096, 50, 50)];
-    hosts.export("part-1", part);
-    hosts.export("part-2", &part[..3]);
+    // The last two are versions of one inode, which two scans saw.
+    let part: &[Name<'_>] = &[
+        (b"/a", 1, (4096, 50, 50)),
+        (b"/b", 2, (4096, 51, 51)),
+        (b"/c", 3, (4097, 0, 0)),
+        (b"/d", 4, (4096, 50, 50)),
+        (b"/e", 4, (4098, 52, 52)),
+    ];
+    hosts.export_names("part-1", part, Names::None, None);
+    hosts.export_names("part-2", &part[..4], Names::None, None);
     let object = |key: &[u8], size, md5| Object { key: key.into(), size, mtime_ns: 1, md5 };
     let objects = vec![
         object(b"a/\xff", 1000, Some([1; 16])),
