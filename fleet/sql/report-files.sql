@@ -2,8 +2,8 @@
 -- A file of a file system that several hosts have scanned counts for the first of them.
 --
 -- The hints in /*+ */ are for Spark; other engines ignore them. Few volumes are shared, so each worker receives all of
--- them, and the inodes stay where they are. Equal files have equal sizes, so all files of a size go to one worker. That
--- suffices for every grouping and join in the queries that follow: Spark writes the files to its disks once.
+-- them, and only the inodes of shared volumes move to other workers. Equal files have equal sizes, so all files of a
+-- size then go to one worker. The queries that follow group and join files without moving them again.
 WITH shared AS (
     SELECT magic, fsid
     FROM volumes

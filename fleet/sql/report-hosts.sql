@@ -1,7 +1,7 @@
 -- How many files of each host are elsewhere, only here, or not compared, and how many of them are redundant?
 -- The first and the last host (by name) that have one of some files show whether a host other than X has one.
--- Only digests of one kind (1: MD5, 2: BLAKE3) can be compared. Files with another kind, or without one, may be equal if
--- they have the same head, or if one of them has none.
+-- Two digests can be compared only if they are of one kind (1: MD5, 2: BLAKE3). If those of two files cannot be compared,
+-- or one is missing, the files may be equal, unless both have a head and the heads differ.
 , kinds AS (
     SELECT bucket, size, head, digest, host, count(*) AS files,
         CASE WHEN digest IS NULL THEN 0 WHEN length(hex(digest)) = 32 THEN 1 ELSE 2 END AS kind
@@ -9,7 +9,7 @@
     GROUP BY bucket, size, head, digest, host),
 numbered AS (
     SELECT bucket, size, head, digest, host, files, kind,
-        -- The host, if its files may equal files with a digest of kind 1 or 2.
+        -- The host, if its files may equal a file with a digest of kind 1, and the same for kind 2.
         CASE WHEN kind <> 1 THEN host END AS for_1,
         CASE WHEN kind <> 2 THEN host END AS for_2,
         row_number() OVER (PARTITION BY bucket, size, digest, host ORDER BY head) AS number

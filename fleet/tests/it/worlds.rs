@@ -26,7 +26,7 @@ fn bucket(hosts: &Hosts, name: &str, objects: &[(u64, u8)]) {
 }
 
 /// Hosts with names that are not UTF-8, negative numbers, files without head or digest, damaged files, a file system
-/// that two hosts have scanned, a host without names, two buckets, and an older export.
+/// that two hosts have scanned, two versions of an inode in it, a host without names, two buckets, and an older export.
 pub(crate) fn unusual() -> Hosts {
     let mut hosts = Hosts::new();
     hosts.export("laptop", &[(1000, 1, 1), (1000, 1, 1), (1, 1, 99)]);
@@ -65,7 +65,7 @@ pub(crate) fn unusual() -> Hosts {
     bucket(&hosts, "bucket-1", &[(1000, 1), (1000, 1), (123, 0), (9, 2), (6, 0), (5, 9)]);
     bucket(&hosts, "bucket-2", &[(1000, 1), (9, 3), (8, 8)]);
     hosts.shared_fsid = Some(NEGATIVE);
-    // The last two are versions of one inode, which two scans saw.
+    // Inode 4 changed between two scans of part-1, which therefore has two versions of it.
     let part: &[Name<'_>] = &[
         (b"/a", 1, (4096, 50, 50)),
         (b"/b", 2, (4096, 51, 51)),

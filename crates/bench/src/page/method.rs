@@ -97,8 +97,8 @@ gets one query that groups by bucket, size and digest ([source](../../crates/ben
 files, redundant bytes, and groups on several hosts. lop-fleet does more: it also sums up the inodes of each host and
 each pair of hosts, and those that exist on one host only. Spark runs the queries of `lop-fleet report --engine` on a
 master and two workers with one core and 6 GiB each on this machine. The report must equal the report of lop-fleet alone
-in every value. The processor time in the table is that of lop-fleet and of the processes that it starts, and the memory
-that of the largest of these processes. Neither includes the workers.
+in every value. The processor time in the table includes lop-fleet and the processes that it starts, and the memory is that
+of the largest of them. Both figures leave out the workers.
 
 The **survey** has ten hosts that list 10,000,000 heads each. A host has 30 % of the heads of a common pool that is twice
 as large as its list, and fills its list with heads that no other host has. The sizes have the same distribution as in

@@ -94,13 +94,14 @@ fn text(rows: &Rows, row: usize, column: usize) -> String {
 }
 
 fn host(export: &Stored, rows: &Rows) -> Host {
-    let of_host = |row: &usize| text(rows, *row, 0) == export.host;
-    let sum = |column: usize, answer: Option<&str>| -> Amount {
-        let counts = |row: &usize| answer.is_none_or(|answer| text(rows, *row, 1) == answer);
-        let found = || (0..rows.len()).filter(of_host).filter(counts);
+    let is_of_host = |row: &&Vec<Value>| row.first().is_some_and(|host| *host == export.host);
+    let rows: Rows = rows.iter().filter(is_of_host).cloned().collect();
+    let sum = |column: usize, answer: Option<&str>| {
+        let counts = |row: &usize| answer.is_none_or(|answer| text(&rows, *row, 1) == answer);
+        let found = || (0..rows.len()).filter(counts);
         Amount {
-            files: found().map(|row| number(rows, row, column)).sum(),
-            bytes: found().map(|row| number(rows, row, column + 1)).sum(),
+            files: found().map(|row| number(&rows, row, column)).sum(),
+            bytes: found().map(|row| number(&rows, row, column + 1)).sum(),
         }
     };
     Host {

@@ -88,7 +88,8 @@ def answer(spark, query, path):
 
 
 def remove_shuffle_files(spark):
-    """Makes the workers remove the shuffle files of earlier queries. Spark does so after a garbage collection."""
+    """Requests a garbage collection in the driver, after which Spark removes the shuffle files of earlier queries."""
+    # Python must first drop its references to the objects in the driver.
     gc.collect()
     spark.sparkContext._jvm.System.gc()
 
