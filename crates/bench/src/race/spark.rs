@@ -15,7 +15,7 @@ use crate::scenario::{Cache, Work};
 use crate::tools::{Entrant, Places};
 
 /// The time limit of a run, unless a longer one is requested.
-pub(super) const LEAST_LIMIT: Duration = Duration::from_mins(30);
+pub(super) const LEAST_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Memory of each worker in MiB.
 const WORKER_MIB: u32 = 6 << 10;
