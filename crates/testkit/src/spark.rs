@@ -50,8 +50,8 @@ impl Spark {
         Spark::try_start(1 << 10, &settings).map_err(crate::skipped).ok()
     }
 
-    /// Starts a cluster for large queries. Each worker gets this memory, and the driver gets half of it. If the cluster
-    /// does not start, prints the reason and returns `None`.
+    /// Starts a cluster for large queries. Each worker gets `worker_mib`, and the driver gets half of that. If this
+    /// fails, prints the reason and returns `None`.
     pub fn with_memory(worker_mib: u32) -> Option<Spark> {
         Spark::try_start(worker_mib, &java("")).map_err(crate::skipped).ok()
     }

@@ -59,7 +59,7 @@ fn submit(job: &Job<'_>, master: &str, folder: &Path) -> Result<(), Box<dyn Erro
         .args(["--conf", "spark.sql.ansi.enabled=true"])
         // Spark would otherwise create a database in the working directory.
         .args(["--conf", "spark.sql.catalogImplementation=in-memory"])
-        // A join can use rows that are already distributed by only some of its columns.
+        // Lets a join use rows that are already distributed by some of its columns.
         .args(["--conf", "spark.sql.requireAllClusterKeysForCoPartition=false"])
         .arg(folder.join("queries.py"))
         .arg(folder.join("job"))

@@ -87,7 +87,7 @@ pub(super) fn write(page: &mut String, comparisons: &[&Comparison]) {
              tree with a tree of about a tenth of its size. 1.00x is linear growth, and higher \
              values are worse.",
             match scenario.work {
-                Work::Fleet => "Microseconds per inode. A tree is the exports of all hosts.",
+                Work::Fleet => "Microseconds per inode. Here, a tree means the exports of all hosts.",
                 _ => "Microseconds per name in the tree.",
             }
         ));

@@ -85,7 +85,7 @@ impl Race {
         println!("  {}: {TABLE_BYTES}: {count}", entrant.name);
         self.record.counts.push(Count { scenario, tool, what: TABLE_BYTES.into(), count });
         Ok(format!(
-            "{} exports {inodes} inodes and {names} names, of {} and {} in the tree",
+            "{} exports {inodes} of {} inodes and {names} of {} names",
             entrant.name, counts.inodes, counts.names
         ))
     }
