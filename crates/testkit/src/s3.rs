@@ -6,25 +6,27 @@ use std::env;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use crate::TEST_TIMEOUT;
 use crate::forks::spawn;
 use crate::output::Output;
-use crate::process::poll;
+use crate::process::{find_tool, poll, run_tool};
 use crate::python::{VARIABLE, python};
 use crate::temp::TempTree;
 
 /// A script that starts a server on a free port, prints the port, and ends when standard input is closed. A test that
-/// is killed therefore leaves no server behind.
+/// is killed therefore leaves no server behind. The arguments are the certificate and the key of an encrypted server.
 const SERVER: &str = "
-import sys
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(ip_address='127.0.0.1', port=0, verbose=False)
-server.start()
-print(server.get_host_and_port()[1], flush=True)
+import sys, threading
+from moto.server import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
+store = DomainDispatcherApplication(create_backend_app)
+server = make_server('127.0.0.1', 0, store, threaded=True, ssl_context=tuple(sys.argv[1:]) or None)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+print(server.port, flush=True)
 sys.stdin.read()
 ";
 
@@ -34,6 +36,8 @@ import boto3, os, sys
 s3 = boto3.client('s3')
 ";
 
+const CERTIFICATE: &str = "certificate.pem";
+
 /// A server on a port of the loopback device. Dropping it stops it.
 #[derive(Debug)]
 #[must_use = "dropping it ends the server"]
@@ -41,14 +45,26 @@ pub struct S3 {
     server: Child,
     port: u16,
     home: TempTree,
+    is_encrypted: bool,
 }
 
 impl S3 {
     /// Starts a server with the bucket `bucket`. If that fails, prints the reason and returns `None`.
     pub fn start() -> Option<S3> {
+        S3::start_with(TempTree::new(), &[])
+    }
+
+    /// Starts a server that accepts only encrypted connections. Its [certificate](S3::certificate) is signed by itself.
+    pub fn start_encrypted() -> Option<S3> {
+        let home = TempTree::new();
+        let files = make_certificate(home.as_ref()).map_err(crate::skipped).ok()?;
+        S3::start_with(home, &files)
+    }
+
+    fn start_with(home: TempTree, certificate: &[PathBuf]) -> Option<S3> {
         // Prints the reason if no interpreter is named.
         python()?;
-        let server = S3::try_start().map_err(crate::skipped).ok()?;
+        let server = S3::try_start(home, certificate).map_err(crate::skipped).ok()?;
         server.script("s3.create_bucket(Bucket='bucket')", &[]).success();
         Some(server)
     }
@@ -58,15 +74,14 @@ impl S3 {
     /// # Errors
     ///
     /// Returns the reason as text, for example that the packages are not installed.
-    fn try_start() -> Result<S3, String> {
+    fn try_start(home: TempTree, certificate: &[PathBuf]) -> Result<S3, String> {
         let interpreter = PathBuf::from(env::var_os(VARIABLE).unwrap_or_default());
-        let home = TempTree::new();
         let log = File::create(home.join("log")).map_err(|e| format!("no log: {e}"))?;
         let mut command = Command::new(&interpreter);
-        command.args(["-B", "-c", SERVER]);
+        command.args(["-B", "-c", SERVER]).args(certificate);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let server = spawn(&mut command).map_err(|e| format!("no object store: {e}"))?;
-        let mut server = S3 { server, port: 0, home };
+        let mut server = S3 { server, port: 0, home, is_encrypted: !certificate.is_empty() };
         let mut line = String::new();
         let stdout = server.server.stdout.take().expect("a pipe");
         let read = BufReader::new(stdout).read_line(&mut line);
@@ -87,10 +102,16 @@ impl S3 {
         text.lines().last().unwrap_or_default().to_owned()
     }
 
+    /// Returns the file with the certificate of an encrypted server.
+    pub fn certificate(&self) -> PathBuf {
+        self.home.join(CERTIFICATE)
+    }
+
     /// Returns the environment variables with which a client finds the server.
     pub fn variables(&self) -> [(&'static str, String); 4] {
+        let scheme = if self.is_encrypted { "https" } else { "http" };
         [
-            ("AWS_ENDPOINT_URL", format!("http://127.0.0.1:{}", self.port)),
+            ("AWS_ENDPOINT_URL", format!("{scheme}://127.0.0.1:{}", self.port)),
             ("AWS_ACCESS_KEY_ID", "test-id".into()),
             ("AWS_SECRET_ACCESS_KEY", "test-secret".into()),
             ("AWS_DEFAULT_REGION", "us-east-1".into()),
@@ -105,11 +126,37 @@ impl S3 {
     pub fn script(&self, script: &str, args: &[&str]) -> Output {
         let sandbox = python().expect("named before the server was started");
         let command = sandbox.command().args(["-B", "-c", &format!("{CLIENT}{script}")]).args(args);
+        let command = command.env("AWS_CA_BUNDLE", self.certificate());
         self.variables()
             .into_iter()
             .fold(command, |command, (name, value)| command.env(name, value))
             .run()
     }
+}
+
+/// Makes a certificate for the address of the server in `dir`. Returns the files with the certificate and its key.
+///
+/// # Errors
+///
+/// Fails if `openssl` is not installed or makes no certificate.
+fn make_certificate(dir: &Path) -> Result<[PathBuf; 2], String> {
+    let openssl = find_tool("openssl").ok_or("openssl is not installed")?;
+    let [certificate, key] = [CERTIFICATE, "key.pem"].map(|name| dir.join(name));
+    let mut command = Command::new(openssl);
+    command.args([
+        "req",
+        "-x509",
+        "-noenc",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+    ]);
+    command.args(["-subj", "/CN=store", "-addext", "subjectAltName=IP:127.0.0.1"]);
+    command.args(["-addext", "basicConstraints=critical,CA:FALSE"]);
+    command.arg("-keyout").arg(&key).arg("-out").arg(&certificate);
+    let made = run_tool(&mut command, TEST_TIMEOUT);
+    if made.status.success() { Ok([certificate, key]) } else { Err(made.account()) }
 }
 
 impl Drop for S3 {

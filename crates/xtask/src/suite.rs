@@ -12,7 +12,7 @@ use crate::traces::{Temporary, Traces};
 use crate::{programs, python};
 
 /// Programs that tests, counts and the small race use, and their Debian packages.
-const TOOLS: [(&str, &str); 23] = [
+const TOOLS: [(&str, &str); 24] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -35,6 +35,7 @@ const TOOLS: [(&str, &str); 23] = [
     ("python3", "python3-venv"),
     ("java", "default-jre-headless"),
     ("setpriv", "util-linux"),
+    ("openssl", "openssl"),
     ("wrk", "wrk"),
 ];
 

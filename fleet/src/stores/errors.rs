@@ -73,10 +73,15 @@ fn reason(server: &str, error: &(dyn StdError + 'static)) -> String {
     if asks_instance {
         return "no credentials; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY".into();
     }
+    let text = last.to_string();
+    if text.contains("UnknownIssuer") {
+        return format!(
+            "the certificate of {server} is not trusted; set SSL_CERT_FILE to the certificate of its CA"
+        );
+    }
     if let Some(error) = last.downcast_ref::<io::Error>() {
         return format!("cannot reach {server}: {}", io_text(error));
     }
-    let text = last.to_string();
     if text.contains("timed out") {
         return format!("cannot reach {server}: timed out");
     }
@@ -146,6 +151,10 @@ mod tests {
             (format!("{status}403 Forbidden: {body}"), "Wrong signature (SignatureDoesNotMatch)"),
             (format!("{status}503 Slow Down: "), "host:9 answered 503 Slow Down"),
             (format!("{status}301 Moved: "), "host:9 answered 301 Moved; set AWS_REGION"),
+            (
+                "invalid peer certificate: UnknownIssuer".into(),
+                "the certificate of host:9 is not trusted; set SSL_CERT_FILE to the certificate of its CA",
+            ),
             ("operation timed out".into(), "cannot reach host:9: timed out"),
             (
                 "Error performing PUT http://169.254.169.254/latest/api/token".into(),

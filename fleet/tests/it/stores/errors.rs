@@ -3,7 +3,7 @@
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::{Duration, Instant};
 
-use testkit::{Output, Sandbox};
+use testkit::{Output, S3, Sandbox};
 
 use super::{World, path};
 use crate::two_hosts;
@@ -55,6 +55,24 @@ fn a_server_that_cannot_be_reached_is_named() {
     assert_one_line(&output, &format!("cannot reach 127.0.0.1:{port}: Connection refused"));
     assert_one_line(&at("http://store.invalid:9000"), "cannot reach store.invalid:9000: ");
     assert!(began.elapsed() < Duration::from_mins(1), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_server_is_used_only_if_its_certificate_is_trusted() {
+    let Some(s3) = S3::start_encrypted() else { return };
+    let variables = s3.variables();
+    let mut variables: Vec<_> = variables.iter().map(|(name, value)| (*name, &**value)).collect();
+    let output = upload("s3://bucket/x", &variables);
+    assert_one_line(&output, "is not trusted; set SSL_CERT_FILE to the certificate of its CA");
+    let certificate = s3.certificate();
+    variables.push(("SSL_CERT_FILE", path(&certificate)));
+    upload("s3://bucket/x", &variables).success();
+    let list = "print(len(s3.list_objects_v2(Bucket='bucket', Prefix='x/nas/')['Contents']))";
+    assert_eq!(s3.script(list, &[]).stdout_str(), "5\n");
+    // Without encryption, such a server answers no request.
+    let plain = variables[0].1.replace("https", "http");
+    variables[0].1 = &plain;
+    assert_one_line(&upload("s3://bucket/x", &variables), "cannot reach 127.0.0.1:");
 }
 
 #[test]
