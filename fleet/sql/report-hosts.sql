@@ -16,38 +16,35 @@ numbered AS (
     FROM kinds),
 of_digests AS (
     SELECT bucket, size, head, host, files, kind, for_1, for_2,
+        CASE WHEN head IS NULL THEN host END AS headless,
+        CASE WHEN head IS NULL THEN for_1 END AS headless_1,
+        CASE WHEN head IS NULL THEN for_2 END AS headless_2,
         digest IS NOT NULL AND min(host) OVER same <> max(host) OVER same AS is_elsewhere,
         CASE WHEN digest IS NULL THEN 0 WHEN number = 1 THEN files - 1 ELSE files END AS redundant
     FROM numbered
     WINDOW same AS (PARTITION BY bucket, size, digest)),
-of_heads AS (
-    SELECT bucket, size, head, host, files, kind, for_1, for_2, is_elsewhere, redundant,
-        CASE kind WHEN 0 THEN min(host) OVER same WHEN 1 THEN min(for_1) OVER same ELSE min(for_2) OVER same END
-            AS least,
-        CASE kind WHEN 0 THEN max(host) OVER same WHEN 1 THEN max(for_1) OVER same ELSE max(for_2) OVER same END
-            AS most
-    FROM of_digests
-    WINDOW same AS (PARTITION BY bucket, size, head)),
+-- Does another host have files that may be equal: of the same head, of the same size, or of this size without a head?
 of_sizes AS (
-    SELECT size, head, host, files, is_elsewhere, redundant, least, most,
-        CASE kind WHEN 0 THEN min(host) OVER same WHEN 1 THEN min(for_1) OVER same ELSE min(for_2) OVER same END
-            AS least_of_size,
-        CASE kind WHEN 0 THEN max(host) OVER same WHEN 1 THEN max(for_1) OVER same ELSE max(for_2) OVER same END
-            AS most_of_size,
-        CASE kind WHEN 0 THEN min(CASE WHEN head IS NULL THEN host END) OVER same
-            WHEN 1 THEN min(CASE WHEN head IS NULL THEN for_1 END) OVER same
-            ELSE min(CASE WHEN head IS NULL THEN for_2 END) OVER same END AS least_headless,
-        CASE kind WHEN 0 THEN max(CASE WHEN head IS NULL THEN host END) OVER same
-            WHEN 1 THEN max(CASE WHEN head IS NULL THEN for_1 END) OVER same
-            ELSE max(CASE WHEN head IS NULL THEN for_2 END) OVER same END AS most_headless
-    FROM of_heads
-    WINDOW same AS (PARTITION BY bucket, size)),
+    SELECT size, head, host, files, is_elsewhere, redundant,
+        CASE kind
+            WHEN 0 THEN min(host) OVER heads <> host OR max(host) OVER heads <> host
+            WHEN 1 THEN min(for_1) OVER heads <> host OR max(for_1) OVER heads <> host
+            ELSE min(for_2) OVER heads <> host OR max(for_2) OVER heads <> host END AS same_head,
+        CASE kind
+            WHEN 0 THEN min(host) OVER sizes <> host OR max(host) OVER sizes <> host
+            WHEN 1 THEN min(for_1) OVER sizes <> host OR max(for_1) OVER sizes <> host
+            ELSE min(for_2) OVER sizes <> host OR max(for_2) OVER sizes <> host END AS same_size,
+        CASE kind
+            WHEN 0 THEN min(headless) OVER sizes <> host OR max(headless) OVER sizes <> host
+            WHEN 1 THEN min(headless_1) OVER sizes <> host OR max(headless_1) OVER sizes <> host
+            ELSE min(headless_2) OVER sizes <> host OR max(headless_2) OVER sizes <> host END AS without_head
+    FROM of_digests
+    WINDOW heads AS (PARTITION BY bucket, size, head), sizes AS (PARTITION BY bucket, size)),
 answers AS (
     SELECT host, size, files, redundant, CASE
         WHEN is_elsewhere THEN 'elsewhere'
-        WHEN head IS NULL AND (least_of_size <> host OR most_of_size <> host) THEN 'unknown'
-        WHEN head IS NOT NULL AND (least <> host OR most <> host OR least_headless <> host OR most_headless <> host)
-            THEN 'unknown'
+        WHEN head IS NULL AND same_size THEN 'unknown'
+        WHEN head IS NOT NULL AND (same_head OR without_head) THEN 'unknown'
         ELSE 'only_here' END AS answer
     FROM of_sizes)
 SELECT host, answer, sum(files) AS files, sum(files * size) AS bytes,
