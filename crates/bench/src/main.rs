@@ -129,7 +129,7 @@ struct RaceArgs {
     /// Tell the kernel that the store is on an SSD while races run
     #[arg(long)]
     ssd: bool,
-    /// Stop runs that take longer; runs on Spark have at least 1800 seconds
+    /// Time limit of each run; a run on Spark gets at least 1800 seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     limit: u64,
     /// The lop binary to run, instead of the optimised one from this build

@@ -17,8 +17,8 @@ use crate::process::{find_tool, poll, run_tool};
 use crate::python::{VARIABLE, python};
 use crate::temp::TempTree;
 
-/// A script that starts a server on a free port, prints the port, and ends when standard input is closed. A test that
-/// is killed therefore leaves no server behind. The arguments are the certificate and the key of an encrypted server.
+/// A script that starts a server on a free port, prints the port, and ends when standard input is closed. If a
+/// test is killed, its server ends too. For TLS, the arguments are the paths of a certificate and its key.
 const SERVER: &str = "
 import sys, threading
 from moto.server import DomainDispatcherApplication, create_backend_app
@@ -36,6 +36,7 @@ import boto3, os, sys
 s3 = boto3.client('s3')
 ";
 
+/// The name of the file with the certificate of a server.
 const CERTIFICATE: &str = "certificate.pem";
 
 /// A server on a port of the loopback device. Dropping it stops it.
@@ -45,17 +46,17 @@ pub struct S3 {
     server: Child,
     port: u16,
     home: TempTree,
-    is_encrypted: bool,
+    uses_tls: bool,
 }
 
 impl S3 {
-    /// Starts a server with the bucket `bucket`. If that fails, prints the reason and returns `None`.
+    /// Starts a server and creates the bucket `bucket`. On failure, prints the reason and returns `None`.
     pub fn start() -> Option<S3> {
         S3::start_with(TempTree::new(), &[])
     }
 
-    /// Starts a server that accepts only encrypted connections. Its [certificate](S3::certificate) is signed by itself.
-    pub fn start_encrypted() -> Option<S3> {
+    /// Like [`S3::start`], but the server accepts only TLS connections. Its [certificate](S3::certificate) is self-signed.
+    pub fn start_with_tls() -> Option<S3> {
         let home = TempTree::new();
         let files = make_certificate(home.as_ref()).map_err(crate::skipped).ok()?;
         S3::start_with(home, &files)
@@ -81,7 +82,7 @@ impl S3 {
         command.args(["-B", "-c", SERVER]).args(certificate);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log);
         let server = spawn(&mut command).map_err(|e| format!("no object store: {e}"))?;
-        let mut server = S3 { server, port: 0, home, is_encrypted: !certificate.is_empty() };
+        let mut server = S3 { server, port: 0, home, uses_tls: !certificate.is_empty() };
         let mut line = String::new();
         let stdout = server.server.stdout.take().expect("a pipe");
         let read = BufReader::new(stdout).read_line(&mut line);
@@ -102,14 +103,14 @@ impl S3 {
         text.lines().last().unwrap_or_default().to_owned()
     }
 
-    /// Returns the file with the certificate of an encrypted server.
+    /// Returns the path of the certificate, if the server uses TLS.
     pub fn certificate(&self) -> PathBuf {
         self.home.join(CERTIFICATE)
     }
 
     /// Returns the environment variables with which a client finds the server.
     pub fn variables(&self) -> [(&'static str, String); 4] {
-        let scheme = if self.is_encrypted { "https" } else { "http" };
+        let scheme = if self.uses_tls { "https" } else { "http" };
         [
             ("AWS_ENDPOINT_URL", format!("{scheme}://127.0.0.1:{}", self.port)),
             ("AWS_ACCESS_KEY_ID", "test-id".into()),
@@ -134,11 +135,11 @@ impl S3 {
     }
 }
 
-/// Makes a certificate for the address of the server in `dir`. Returns the files with the certificate and its key.
+/// Creates a self-signed certificate for 127.0.0.1 in `dir`. Returns the paths of the certificate and its key.
 ///
 /// # Errors
 ///
-/// Fails if `openssl` is not installed or makes no certificate.
+/// Returns the reason as text if `openssl` is not installed or fails.
 fn make_certificate(dir: &Path) -> Result<[PathBuf; 2], String> {
     let openssl = find_tool("openssl").ok_or("openssl is not installed")?;
     let [certificate, key] = [CERTIFICATE, "key.pem"].map(|name| dir.join(name));

@@ -59,7 +59,7 @@ fn submit(job: &Job<'_>, master: &str, folder: &Path) -> Result<(), Box<dyn Erro
         .args(["--conf", "spark.sql.ansi.enabled=true"])
         // Spark would otherwise create a database in the working directory.
         .args(["--conf", "spark.sql.catalogImplementation=in-memory"])
-        // Lets a join use rows that are already distributed by some of its columns.
+        // Lets a join reuse rows that are already partitioned by some of the columns it joins on.
         .args(["--conf", "spark.sql.requireAllClusterKeysForCoPartition=false"])
         .arg(folder.join("queries.py"))
         .arg(folder.join("job"))

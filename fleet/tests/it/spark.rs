@@ -55,7 +55,7 @@ fn reports_are_equal(spark: &Spark) {
     ] {
         let command = || sandbox.command().arg("report").arg(hosts.dir.path()).args(args);
         let (here, there) = (command().run(), on(spark, command()).run());
-        // The header of a page contains the time.
+        // The header of the HTML page contains the time at which it was generated.
         let timeless = |text: &str| text.split("</header>").last().map(str::to_owned);
         assert_eq!(timeless(there.success().stdout_str()), timeless(here.success().stdout_str()));
         assert_eq!(there.stderr_str(), here.stderr_str());

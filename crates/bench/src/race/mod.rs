@@ -48,7 +48,7 @@ pub struct Options {
     pub only: Vec<String>,
     /// The number of timed runs, if it differs from that of the setup.
     pub rounds: Option<u32>,
-    /// The time limit of a run. Runs on Spark have at least 30 minutes.
+    /// The time limit of each run. A run on Spark gets at least 30 minutes.
     pub limit: Duration,
     /// True if the store is on an SSD, whatever its disk reports.
     pub ssd: bool,

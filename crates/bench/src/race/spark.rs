@@ -14,7 +14,7 @@ use crate::record::{Count, Ending, Role};
 use crate::scenario::{Cache, Work};
 use crate::tools::{Entrant, Places};
 
-/// The time limit of a run, unless a longer one is requested.
+/// Minimum time limit of a run on Spark.
 pub(super) const LEAST_LIMIT: Duration = Duration::from_secs(30 * 60);
 
 /// Memory of each worker in MiB.

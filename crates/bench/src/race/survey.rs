@@ -11,7 +11,7 @@ use crate::corpus::Counts;
 use crate::record::{Count, Ending};
 use crate::scenario::{Cache, Work};
 
-/// The names of counts ([`Count::what`]). Of the bytes of all hosts, the race records the largest number.
+/// The names of counts ([`Count::what`]). Each host has its own number of bytes; the race records the largest.
 pub(crate) const HEAD_BYTES: &str = "bytes of the list of heads of a host";
 pub(crate) const SIZE_BYTES: &str = "bytes of the list of sizes of a host";
 pub(crate) const ANSWER_BYTES: &str = "bytes of the answers for a host";

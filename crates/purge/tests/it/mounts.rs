@@ -123,8 +123,8 @@ fn all_inodes_are_freed_on_every_file_system() {
             if !matches!(kind, FileSystem::Ext4 | FileSystem::Tmpfs) {
                 continue;
             }
-            // Threads of other tests may have copied the descriptor table of this process while
-            // `tree` was open. The kernel closes such a copy shortly after its thread has ended.
+            // A thread of another test may have copied the descriptor table while directories of
+            // `tree` were open. The copies stay open until shortly after that thread ends.
             let freed = (0..3000).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 inodes_in_use(mount.path()) == before
