@@ -26,6 +26,7 @@
 
 mod digest;
 mod fingerprints;
+mod hash_key;
 mod head;
 mod partition;
 
@@ -33,6 +34,7 @@ pub use digest::{
     Digest, HashRange, HashedPrefix, ParseDigestError, PrefixDigest, extend_prefix, round_length,
 };
 pub use fingerprints::{ContentId, Fingerprints};
+pub use hash_key::HashKey;
 pub use head::{Head, checksum, head_length, head_of, read_head};
 pub use partition::{CompareOptions, EqualFiles, ReadFailure, Scratch, partition, partition_bytes};
 

@@ -1,10 +1,24 @@
 //! Finds classes of files that share their size.
 
+use std::cmp::Ordering;
+
 use runtime::Progress;
 use walk::{FileId, FileRecord, Tree, to_u32};
 
-use crate::sets::Sets;
+use crate::sets::{Set, Sets};
 use crate::work::Work;
+
+/// Classes of files that share their size. The names of an inode are adjacent.
+pub(crate) type Classes = Sets<Class>;
+
+/// What the files of a class have in common.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Class {
+    /// Size of each file in bytes.
+    pub(crate) size: u64,
+    /// Number of inodes.
+    pub(crate) inodes: u32,
+}
 
 /// Sets of files of equal size. The value of each set is the size in bytes.
 pub(crate) type SameSize = Sets<u64>;
@@ -22,14 +36,22 @@ impl Key {
     fn inode(&self) -> (u32, u64) {
         (self.device, self.inode)
     }
+
+    fn rank(&self) -> (u64, (u32, u64), FileId) {
+        (self.size, self.inode(), self.file)
+    }
 }
 
-/// Sorts the files of a tree by size. Returns the files that share their size with another inode
-/// or, if `names_count` is set, with another name.
+/// Sorts the files of a tree by size on up to `threads` threads. Returns the files that share their
+/// size with another inode or, if `names_count` is set, with another name.
 ///
-/// The names of an inode are adjacent in the result. Takes 24 bytes of memory per file and a single
-/// pass over the tree.
-pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> SameSize {
+/// Takes 24 bytes of memory per file and a single pass over the tree.
+pub(crate) fn classes(
+    tree: &Tree,
+    names_count: bool,
+    threads: usize,
+    progress: &Progress,
+) -> Classes {
     let key = |(id, file): (u32, &FileRecord)| Key {
         size: file.size,
         device: to_u32(tree.device_index(file.dir)),
@@ -37,26 +59,41 @@ pub(crate) fn classes(tree: &Tree, names_count: bool, progress: &Progress) -> Sa
         file: FileId(id),
     };
     let mut keys: Vec<Key> = (0..).zip(tree.files()).map(key).collect();
-    let order = |key: &Key| (key.size, key.inode(), key.file);
-    progress.sort_by_key(&mut keys, order);
-    let mut classes = SameSize::default();
+    sort(&mut keys, threads, &|a, b| progress.compare(&a.rank(), &b.rank()));
+    let mut classes = Classes::default();
     let mut files = Vec::new();
     for class in keys.chunk_by(|a, b| a.size == b.size).filter(|class| class.len() > 1) {
-        let inodes = class.chunk_by(|a, b| a.inode() == b.inode()).take(2).count();
+        let inodes = to_u32(class.chunk_by(|a, b| a.inode() == b.inode()).count());
         if inodes > 1 || names_count {
             files.clear();
             files.extend(class.iter().map(|key| key.file));
-            classes.push(&files, class[0].size);
+            classes.push(&files, Class { size: class[0].size, inodes });
         }
     }
     classes.shrink();
     classes
 }
 
+/// Minimum number of keys for a thread to sort. Starting a thread takes as long as sorting a
+/// thousand keys.
+const MIN_SORTED: usize = 1 << 15;
+
+/// Sorts keys in place on up to `threads` threads.
+fn sort(keys: &mut [Key], threads: usize, order: &(impl Fn(&Key, &Key) -> Ordering + Sync)) {
+    if threads < 2 || keys.len() < 2 * MIN_SORTED {
+        return keys.sort_unstable_by(order);
+    }
+    let half = threads / 2;
+    let (smaller, _, larger) = keys.select_nth_unstable_by(keys.len() * half / threads, order);
+    std::thread::scope(|scope| {
+        scope.spawn(|| sort(larger, threads - half, order));
+        sort(smaller, half, order);
+    });
+}
+
 /// Returns the total number of inodes in classes with more than one inode.
-pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
-    let inodes = classes.iter().map(|class| inodes(work, class.files).count() as u64);
-    inodes.filter(|&inodes| inodes > 1).sum()
+pub(crate) fn inodes_in(classes: &Classes) -> u64 {
+    classes.iter().map(|class| u64::from(class.inodes)).filter(|&inodes| inodes > 1).sum()
 }
 
 /// Returns the names in a class, grouped by inode.
@@ -65,7 +102,7 @@ pub(crate) fn inodes_in(work: &Work<'_>, classes: &SameSize) -> u64 {
 /// memory bound of the process.
 pub(crate) fn inodes<'a>(
     work: &'a Work<'_>,
-    class: &'a [FileId],
+    class: Set<'a, Class>,
 ) -> impl Iterator<Item = &'a [FileId]> {
     names_of_inodes(work.tree, work.progress, class)
 }
@@ -74,11 +111,15 @@ pub(crate) fn inodes<'a>(
 pub(crate) fn names_of_inodes<'a>(
     tree: &'a Tree,
     progress: &'a Progress,
-    class: &'a [FileId],
+    class: Set<'a, Class>,
 ) -> impl Iterator<Item = &'a [FileId]> {
-    class.chunk_by(|&a, &b| {
+    let has_links = class.inodes as usize != class.files.len();
+    class.files.chunk_by(move |&a, &b| {
         progress.relieve_memory();
-        let (a, b) = (tree.file(a), tree.file(b));
-        a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
+        // Looking at the tree takes a cache miss for each file.
+        has_links && {
+            let (a, b) = (tree.file(a), tree.file(b));
+            a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
+        }
     })
 }

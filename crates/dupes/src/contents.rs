@@ -10,6 +10,9 @@ pub(crate) fn known_digest(fingerprints: &Fingerprints, file: FileId) -> Option<
 /// Records that files of the same size and head are identical to each other and different from all
 /// other files.
 pub(crate) fn record_equal(fingerprints: &Fingerprints, files: &[FileId], digest: Option<Digest>) {
+    if files.is_empty() {
+        return;
+    }
     let known = files.iter().find_map(|f| fingerprints.content(f.0));
     let content = known.unwrap_or_else(|| fingerprints.new_content(None));
     if let Some(digest) = digest {

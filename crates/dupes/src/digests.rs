@@ -8,8 +8,8 @@ use walk::{FileId, Problem};
 use crate::contents::known_digest;
 use crate::holes::has_holes_over;
 use crate::prefilter::MIN_BATCH_BYTES;
-use crate::prefilter::prefixes::read;
 use crate::prefilter::read_order::{ReadRequest, ReadTarget};
+use crate::prefilter::reading::read;
 use crate::sets::Sets;
 use crate::validate::inodes;
 use crate::work::Work;
@@ -80,7 +80,7 @@ fn read_batch(
     for &(_, file) in batch {
         work.expect(&[file], work.tree.file(file).size);
     }
-    let whole = [ReadTarget { before: None, to: u64::MAX }];
+    let whole = [ReadTarget::WHOLE];
     let requests = batch.iter().map(|&(_, file)| ReadRequest { file, target: 0 }).collect();
     let (prefixes, problems) = read(work, &whole, requests)?;
     digested.problems.extend(problems);

@@ -130,7 +130,7 @@ fn freed_by(worker: &mut Worker<'_>, blocks: &Blocks<'_>, group: &Set<'_, Group>
         own_extents += extents.flatten().unwrap_or(0);
         let own = match extents {
             Some(extents) => extents,
-            None => worker.opener.stat(file).ok().map(|stat| stat.allocated),
+            None => Some(tree.allocated(file)),
         };
         // XFS preallocates blocks and frees them later.
         let whole = blocks.whole(group.size, index);

@@ -8,7 +8,7 @@ use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId, Tree, to_u32};
 
 use crate::Found;
-use crate::classes::{SameSize, inodes};
+use crate::classes::{Class, Classes, inodes};
 use crate::disk_usage;
 use crate::group::Group;
 use crate::sets::{Set, Sets};
@@ -19,7 +19,7 @@ use crate::worker::Worker;
 /// Adds the groups of the walked files to `found`.
 pub(crate) fn collect(
     work: &Work<'_>,
-    classes: &SameSize,
+    classes: &Classes,
     found: &mut Found,
 ) -> Result<(), Interrupted> {
     let numbers = classes.leaders();
@@ -66,20 +66,20 @@ type Inode = (ContentId, u32, u32);
 
 fn of_class(
     worker: &mut Worker<'_>,
-    class: Set<'_, u64>,
+    class: Set<'_, Class>,
     out: &mut Collected,
 ) -> Result<(), Interrupted> {
     let work = worker.work;
     let (tree, fingerprints) = (work.tree, work.fingerprints);
     let mut by_content: Vec<Inode> = Vec::new();
     let mut start = 0;
-    for names in inodes(work, class.files) {
+    for names in inodes(work, class) {
         copy_to_all_names(fingerprints, names);
         let count = to_u32(names.len());
         if let Some(content) = fingerprints.content(names[0].0) {
             by_content.push((content, start, count));
         } else if work.options.hardlinks && names.len() > 1 {
-            out.group(work, *class.value, None, std::iter::once(names));
+            out.group(work, class.size, None, std::iter::once(names));
         }
         start += count;
     }
@@ -89,7 +89,7 @@ fn of_class(
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];
         let is_walked = |names: &&[FileId]| names.iter().any(|&f| !tree.is_remembered(f));
         let walked = equal.iter().map(inode).filter(is_walked);
-        if out.group(work, *class.value, Some(equal[0].0), walked.clone()) {
+        if out.group(work, class.size, Some(equal[0].0), walked.clone()) {
             continue;
         }
         let mut others = equal.iter().map(inode).filter(|names| !is_walked(names)).flatten();
@@ -152,35 +152,23 @@ impl Collected {
 }
 
 /// Returns the file whose path comes first in byte order.
-fn first_by_path(tree: &Tree, mut files: impl Iterator<Item = FileId>) -> Option<FileId> {
-    let mut first = files.next()?;
-    let (mut path, mut first_path) = (Vec::new(), Vec::new());
-    for file in files {
-        if first_path.is_empty() {
-            tree.path_into(first, &mut first_path);
-        }
-        tree.path_into(file, &mut path);
-        if path < first_path {
-            first = file;
-            std::mem::swap(&mut path, &mut first_path);
-        }
-    }
-    Some(first)
+fn first_by_path(tree: &Tree, files: impl Iterator<Item = FileId>) -> Option<FileId> {
+    files.min_by(|&a, &b| tree.compare_paths(a, b))
 }
 
-/// Sorts files by the bytes of their paths. Builds the path of each directory once, and never
-/// builds the path of a file.
+/// Number of files from which it pays to build the paths of their directories.
+const MIN_FILES_FOR_PATHS: usize = 64;
+
+/// Sorts files by the bytes of their paths. Builds the path of each directory at most once, and
+/// never builds the path of a file.
 ///
 /// First sorts the files of each directory by name, and the directories by path. After that, the
 /// only files out of order are those whose names sort near the name of a sibling directory (`a.b`
 /// sorts before `a/c`). The final sort detects sorted runs, so it has little left to do. Sorting
 /// ten million files this way takes 2 s, compared with 19 s for a single sort.
 fn sort_by_path(tree: &Tree, files: &mut [FileId]) {
-    if let [a, b] = files {
-        if tree.path(*b) < tree.path(*a) {
-            std::mem::swap(a, b);
-        }
-        return;
+    if files.len() < MIN_FILES_FOR_PATHS {
+        return files.sort_unstable_by(|&a, &b| tree.compare_paths(a, b));
     }
     let dir = |file: FileId| tree.file(file).dir;
     let name = |file: FileId| tree.name(file).to_bytes();

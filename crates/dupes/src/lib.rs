@@ -52,7 +52,9 @@ mod folders;
 mod group;
 mod groups;
 mod holes;
-mod inline_heads;
+mod inline_reads;
+mod keys;
+mod known_heads;
 mod parallel;
 mod pending;
 mod prefilter;
@@ -85,7 +87,8 @@ pub use folders::{
     RememberedTree, UntrackedEntries, count_untracked,
 };
 pub use group::Group;
-pub use inline_heads::InlineHeadReader;
+pub use inline_reads::InlineReader;
+pub use keys::{ContentKeys, MAX_KEYED_BYTES};
 pub use pending::Candidates;
 pub use readings::{Part, Wanted, read_wanted, wanted};
 pub use sets::{Set, Sets};
@@ -135,15 +138,20 @@ pub struct Found {
 pub fn find(
     tree: &Tree,
     fingerprints: &Fingerprints,
+    mut keys: Option<ContentKeys>,
     options: &Options,
     progress: &Progress,
 ) -> Result<Found, Interrupted> {
     progress.enter(Stage::Sort);
-    let classes = classes::classes(tree, options.hardlinks, progress);
-    let work = Work::new(tree, fingerprints, options, progress);
+    let threads = options.threads.first;
+    let classes = classes::classes(tree, options.hardlinks, threads, progress);
+    if let Some(keys) = &mut keys {
+        keys.grow(tree.files().len());
+    }
+    let work = Work::new(tree, fingerprints, options, progress).with_keys(keys);
     let has_no_head = |file: walk::FileId| fingerprints.head(file.0).is_none();
     probe::run(&work, classes.files(), has_no_head)?;
-    let mut found = Found { candidates: classes::inodes_in(&work, &classes), ..Found::default() };
+    let mut found = Found { candidates: classes::inodes_in(&classes), ..Found::default() };
     let prefiltered = prefilter::run(&work, &classes)?;
     found.known = found.candidates - prefiltered.unknown;
     found.problems.extend(prefiltered.problems);

@@ -6,19 +6,19 @@ use content::{Fingerprints, Head};
 use runtime::Progress;
 use walk::{FileId, Tree};
 
-use crate::classes::{SameSize, classes, names_of_inodes};
+use crate::classes::{Classes, classes, names_of_inodes};
 use crate::groups::copy_to_all_names;
 
 /// The files of a tree that share their size with another inode.
 #[derive(Debug)]
 pub struct Candidates {
-    classes: SameSize,
+    classes: Classes,
 }
 
 impl Candidates {
     /// Finds the candidates of a tree.
     pub fn new(tree: &Tree, progress: &Progress) -> Candidates {
-        Candidates { classes: classes(tree, false, progress) }
+        Candidates { classes: classes(tree, false, 1, progress) }
     }
 
     /// Returns, for each file, whether it still has to be compared with others of its size. Copies
@@ -34,7 +34,7 @@ impl Candidates {
     ) -> Vec<bool> {
         let mut pending = vec![false; tree.files().len()];
         for class in self.classes.iter() {
-            let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class.files).collect();
+            let inodes: Vec<&[FileId]> = names_of_inodes(tree, progress, class).collect();
             for names in &inodes {
                 // The first name, which the search uses, is not modified.
                 copy_to_all_names(fingerprints, names);

@@ -97,7 +97,7 @@ pub fn read_wanted(work: &Work<'_>, wanted: &Wanted) -> Result<Vec<Problem>, Int
 
 /// Returns the number and the first name of each inode, in the order in which they are read.
 fn in_reading_order(work: &Work<'_>, wanted: &Wanted) -> Result<Vec<(u32, FileId)>, Interrupted> {
-    let targets = [0, u64::MAX].map(|to| ReadTarget { before: None, to });
+    let targets = [ReadTarget::Head, ReadTarget::WHOLE];
     let requests = wanted.iter().map(|inode| {
         let target = u32::from(*inode.value == Part::Whole);
         ReadRequest { file: inode.files[0], target }

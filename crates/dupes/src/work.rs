@@ -10,6 +10,7 @@ use runtime::Progress;
 use walk::{FileId, Tree};
 
 use crate::Options;
+use crate::keys::{ContentKeys, MAX_KEYED_BYTES};
 
 /// State that all workers share.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub struct Work<'a> {
     pub options: &'a Options,
     /// The progress counters, and the request to stop.
     pub progress: &'a Progress,
+    /// The content keys, if keys decide whether small files are equal.
+    pub(crate) keys: Option<ContentKeys>,
     /// The disks that hold the tree, without duplicates.
     disks: Vec<Arc<Disk>>,
     /// For each device of the tree, the index of its disk in `disks`.
@@ -45,7 +48,17 @@ impl<'a> Work<'a> {
             })
         });
         let disk_of = disk_of.collect();
-        Work { tree, fingerprints, options, progress, disks, disk_of }
+        Work { tree, fingerprints, options, progress, keys: None, disks, disk_of }
+    }
+
+    /// Lets content keys decide whether small files are equal.
+    pub(crate) fn with_keys(self, keys: Option<ContentKeys>) -> Work<'a> {
+        Work { keys, ..self }
+    }
+
+    /// Returns the content keys if they decide whether files of `size` bytes are equal.
+    pub(crate) fn keys_for(&self, size: u64) -> Option<&ContentKeys> {
+        self.keys.as_ref().filter(|_| size > 0 && size <= MAX_KEYED_BYTES)
     }
 
     /// Returns the disks that hold the tree.

@@ -37,7 +37,7 @@ mod open;
 mod tree;
 
 pub use engine::list::from_list;
-pub use engine::listing::Visitor;
+pub use engine::listing::{Note, Visitor};
 pub use engine::options::Options;
 pub use engine::roots::unresponsive;
 pub use engine::walker::walk;

@@ -21,12 +21,24 @@ use crate::worker::Worker;
 /// a duplicate. Reading them takes some 7 ms at 150 MB/s, about as long as the seek to the file.
 pub(crate) const SEEK_BOUND_PREFIX_BYTES: u64 = 1 << 20;
 
-/// The offsets between which the files of a set are read next.
+/// What to read of the files of a set next.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ReadTarget {
+pub(crate) enum ReadTarget {
+    /// The head. A file whose content is decided by its key may be read whole at once
+    /// ([`ContentKeys::read`](crate::keys::ContentKeys::read)).
+    Head,
+    /// The whole file, for its content key.
+    Key,
+    /// A prefix, for its BLAKE3.
+    Prefix(PrefixTarget),
+}
+
+/// The offsets between which the files of a set are read next, to extend their prefixes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PrefixTarget {
     /// The offset up to which the files have been read, and the prefix up to that offset.
     pub(crate) before: Option<(u64, PrefixDigest)>,
-    /// The offset up to which to read the files; 0 for the head only.
+    /// The offset up to which to read the files.
     pub(crate) to: u64,
 }
 
@@ -46,10 +58,24 @@ impl DiskItem for ReadRequest {
 }
 
 impl ReadTarget {
+    /// The whole file, for its digest.
+    pub(crate) const WHOLE: ReadTarget =
+        ReadTarget::Prefix(PrefixTarget { before: None, to: u64::MAX });
+
     /// Returns the range of bytes to read from a file of `size` bytes.
     pub(crate) fn range(&self, size: u64) -> Range<u64> {
-        let to = if self.to == 0 { head_length(size) } else { self.to.min(size) };
-        self.before.map_or(0, |(at, _)| at)..to
+        match self {
+            ReadTarget::Head => 0..head_length(size),
+            ReadTarget::Key => 0..size,
+            ReadTarget::Prefix(target) => target.range(size),
+        }
+    }
+}
+
+impl PrefixTarget {
+    /// Returns the range of bytes to read from a file of `size` bytes.
+    pub(crate) fn range(&self, size: u64) -> Range<u64> {
+        self.before.map_or(0, |(at, _)| at)..self.to.min(size)
     }
 
     /// Returns the range of bytes to read from a file of `size` bytes, as
@@ -134,7 +160,8 @@ impl LocatedRequest {
             located.offset = 0;
         } else if let Ok(Some(offset)) = open.device_offset(range.start) {
             located.offset = offset;
-            if target.to > 0 && tree.device_of(record.dir).volume.equal_offsets_mean_equal_content()
+            if matches!(target, ReadTarget::Prefix(_))
+                && tree.device_of(record.dir).volume.equal_offsets_mean_equal_content()
             {
                 let unchanged = || open.stat().is_ok_and(|now| tree.unchanged(file, &now));
                 located.layout = open.shared_layout().filter(|_| unchanged()).map(Box::new);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use content::Fingerprints;
 use device::Threads;
-use dupes::InlineHeadReader;
+use dupes::{ContentKeys, InlineReader};
 use runtime::{Progress, memory};
 use testkit::{Rules, TempTree, assert_groups, naive_truth};
 use walk::Filter;
@@ -58,14 +58,14 @@ fn a_scan_beyond_its_memory_bound_finds_the_same_groups() {
         hardlinks: false,
     };
     let progress = Progress::default();
-    let inline_heads = InlineHeadReader::new(&progress);
+    let mut keys = Some(ContentKeys::new(compare.digests));
+    let reader = InlineReader::new(keys.as_ref(), &progress);
     let roots = [tree.path().to_path_buf()];
-    let mut found =
-        walk::walk(&roots, &options, Some(&inline_heads), &progress).expect("not stopped");
+    let mut found = walk::walk(&roots, &options, Some(&reader), &progress).expect("not stopped");
     let fingerprints = Fingerprints::new(found.files().len());
-    InlineHeadReader::collect(&mut found, &fingerprints);
+    InlineReader::collect(&mut found, &fingerprints, &mut keys);
     let groups =
-        dupes::find(&found, &fingerprints, &compare, &progress).expect("not stopped").groups;
+        dupes::find(&found, &fingerprints, keys, &compare, &progress).expect("not stopped").groups;
     assert!(memory::spilled().most > 0, "nothing was spilled");
     let paths = |files: &[walk::FileId]| files.iter().map(|&file| found.path(file)).collect();
     let truth = naive_truth(&[&tree], Rules { empty: true, ..Rules::default() });

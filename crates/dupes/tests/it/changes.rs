@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
+use runtime::Progress;
 use testkit::{Groups, PathBytes, TempTree, TreeBuilder};
 
-use crate::scan::setup;
+use crate::scan::{Walked, setup};
 
 /// A change to one file of a class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,9 +155,9 @@ impl Class {
 #[test]
 fn a_file_that_changed_since_the_walk_is_reported_and_the_rest_of_its_class_compared() {
     let classes = Class::all();
-    for inline_heads in [false, true] {
+    for inline_reads in [false, true] {
         let tree = classes.iter().fold(TreeBuilder::new(), |b, c| c.build(b)).make_temp();
-        let setup = setup().open_files(6).inline_heads(inline_heads);
+        let setup = setup().open_files(6).inline_reads(inline_reads).keys(!inline_reads);
         let walked = setup.walk(&[&tree]);
         // Longer than a timestamp tick of any file system.
         thread::sleep(Duration::from_millis(30));
@@ -175,6 +176,29 @@ fn a_file_that_changed_since_the_walk_is_reported_and_the_rest_of_its_class_comp
         let victims: BTreeSet<_> = classes.iter().map(|c| c.victim(&tree)).collect();
         assert!(problems.keys().all(|path| victims.contains(path)), "{problems:?}");
     }
+}
+
+#[test]
+fn a_small_file_that_changes_after_it_was_read_during_the_walk_stays_in_its_group() {
+    let names = ["a", "b", "c"];
+    let tree = names.iter().fold(TreeBuilder::new(), |b, name| b.seeded(name, 1, 900)).make_temp();
+    let setup = setup().inline_reads(true);
+    let walked = setup.walk(&[&tree]);
+    thread::sleep(Duration::from_millis(30));
+    for name in names {
+        fs::write(tree.join(name), [7; 900]).expect("a file");
+    }
+    let Walked { tree: files, fingerprints, keys } = walked;
+    let found = dupes::find(&files, &fingerprints, keys, &setup.find, &Progress::default());
+    let found = found.expect("not stopped");
+    // The first file of a size is read after the walk.
+    let problems: Vec<_> = found.problems.iter().map(|p| p.reason.to_string()).collect();
+    assert_eq!(problems, ["changed while it was read"]);
+    let group = found.groups.get(0);
+    assert_eq!((found.groups.len(), group.files.len()), (1, 2));
+    let before = TreeBuilder::new().seeded("a", 1, 900).make_temp();
+    let bytes = fs::read(before.join("a")).expect("a file");
+    assert_eq!(group.digest.map(|digest| digest.0), Some(*blake3::hash(&bytes).as_bytes()));
 }
 
 #[test]
@@ -233,7 +257,7 @@ fn files_that_keep_changing_do_not_affect_the_others() {
         });
         let mut reported = 0;
         for round in 0..60 {
-            let setup = setup().open_files([2, 32][round % 2]).inline_heads(round % 3 == 0);
+            let setup = setup().open_files([2, 32][round % 2]).inline_reads(round % 3 == 0);
             let scan = setup.scan_once(&[&tree]);
             let together = scan.groups().into_iter().any(|group| group.is_superset(&stable));
             assert!(together, "{:?}", scan.problems());

@@ -34,7 +34,7 @@ fn order_and_counts_depend_only_on_the_tree() {
         for round in 0..4 {
             for (threads, open_files) in [(1, 32), (2, 2), (8, 5)] {
                 let setup = setup().threads(threads).open_files(open_files).open_dirs(2);
-                let setup = setup.hardlinks(hardlinks).empty(true).inline_heads(round % 2 == 1);
+                let setup = setup.hardlinks(hardlinks).empty(true).inline_reads(round % 2 == 1);
                 let scan = setup.scan(&[&tree]);
                 let now = scan.listed();
                 let differs = listed.iter().zip(&now).find(|(was, is)| was != is);

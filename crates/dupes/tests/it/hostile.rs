@@ -15,8 +15,8 @@ use crate::scan::setup;
 fn the_groups_are_the_ones_listed_for_the_tree() {
     let tree = TempTree::new();
     let hostile = hostile_tree(&tree);
-    for inline_heads in [false, true] {
-        let scan = setup().inline_heads(inline_heads).scan(&[&tree]);
+    for inline_reads in [false, true] {
+        let scan = setup().inline_reads(inline_reads).scan(&[&tree]);
         assert_groups(hostile.groups_here(), &relative_to(tree.path(), &scan.groups()));
         let problems: BTreeSet<_> = scan.problems().into_keys().collect();
         let unreadable = hostile.unreadable.iter().map(|path| path_in(tree.path(), path));
@@ -39,8 +39,8 @@ fn finds_what_an_ordinary_user_may_read() {
     // Creates a second tree elsewhere, only to compute the expected groups.
     let hostile = hostile_tree(TempTree::new());
     let root = home.join("tree");
-    for inline_heads in [false, true] {
-        let scan = setup().inline_heads(inline_heads).scan(&[&root]);
+    for inline_reads in [false, true] {
+        let scan = setup().inline_reads(inline_reads).scan(&[&root]);
         assert_groups(&hostile.groups_without_rights, &relative_to(&root, &scan.groups()));
         let problems = scan.problems();
         let expected = |path: &Vec<u8>| path_in(&root, path);

@@ -54,8 +54,8 @@ fn setups() -> [Setup; 4] {
     [
         setup(),
         setup().open_files(4),
-        setup().inline_heads(true),
-        setup().threads(8).open_files(2).inline_heads(true),
+        setup().inline_reads(true),
+        setup().threads(8).open_files(2).inline_reads(true),
     ]
 }
 

@@ -31,8 +31,8 @@ fn compares_with_few_descriptors() {
     let limit = Some(16);
     setrlimit(Resource::Nofile, Rlimit { current: limit, maximum: limit }).expect("a lower limit");
     let setup = setup().open_dirs(1).open_files(2).threads(2);
-    for inline_heads in [false, true] {
-        let scan = setup.clone().inline_heads(inline_heads).scan(&[&tree]);
+    for inline_reads in [false, true] {
+        let scan = setup.clone().inline_reads(inline_reads).scan(&[&tree]);
         assert_eq!(scan.problems().len(), 0, "{:?}", scan.problems());
         assert_groups(&expected, &scan.groups());
     }

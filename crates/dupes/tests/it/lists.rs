@@ -15,7 +15,7 @@ fn scan(paths: impl IntoIterator<Item = PathBuf>, setup: &Setup) -> Scan {
     let tree = from_list(paths.into_iter(), &Filter::default(), &Progress::default());
     let tree = tree.expect("not stopped");
     let fingerprints = Fingerprints::new(tree.files().len());
-    Walked { tree, fingerprints }.try_find(setup, Arc::default()).ok().expect("not stopped")
+    Walked::new(tree, fingerprints).try_find(setup, Arc::default()).ok().expect("not stopped")
 }
 
 fn tree() -> TempTree {

@@ -41,8 +41,8 @@ fn every_file_system_gives_the_groups_of_the_oracle_and_jdupes() {
         let Some(mount) = mounted(kind) else { continue };
         content().make(&mount);
         let expected = naive_groups(&mount);
-        for (open_files, inline_heads) in [(2, false), (32, false), (32, true)] {
-            let scan = setup().open_files(open_files).inline_heads(inline_heads).scan(&[&mount]);
+        for (open_files, inline_reads) in [(2, false), (32, false), (32, true)] {
+            let scan = setup().open_files(open_files).inline_reads(inline_reads).scan(&[&mount]);
             assert_groups(&expected, &scan.groups());
             assert_eq!(scan.problems().len(), 0);
         }
@@ -153,14 +153,14 @@ fn a_mounted_file_replaces_the_file_that_it_covers() {
         bind(&tree.join("near"), "covered by near"),
         bind(&other.path().join("far"), "covered by far"),
     ];
-    for inline_heads in [false, true] {
-        let scan = setup().inline_heads(inline_heads).scan(&[&tree]);
+    for inline_reads in [false, true] {
+        let scan = setup().inline_reads(inline_reads).scan(&[&tree]);
         assert_groups(&naive_groups(&tree), &scan.groups());
         let expected = groups_of([["covered by near", "covered by far"]]);
         assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
         // The other file system is also scanned under its own path. A file that was already seen is
         // not a copy of itself.
-        let scan = setup().inline_heads(inline_heads).scan(&[tree.path(), other.path()]);
+        let scan = setup().inline_reads(inline_reads).scan(&[tree.path(), other.path()]);
         assert_eq!((scan.only_group().files.len(), scan.only_group().inodes), (3, 3));
         let volumes: Vec<_> = scan.tree.devices().iter().map(|d| d.volume.magic).collect();
         assert!(volumes.contains(&0x0102_1994), "tmpfs is not among {volumes:x?}");
@@ -275,10 +275,10 @@ fn all_layers_of_an_overlay_are_one_tree() {
     fs::write(root.join("0 0"), "x").expect("writable");
     fs::File::options().append(true).open(root.join("d/1 1")).expect("writable");
     fs::remove_file(root.join("d/1 2")).expect("removable");
-    for (open_files, inline_heads) in [(2, false), (32, true)] {
+    for (open_files, inline_reads) in [(2, false), (32, true)] {
         for hardlinks in [false, true] {
             let setup =
-                setup().open_files(open_files).inline_heads(inline_heads).hardlinks(hardlinks);
+                setup().open_files(open_files).inline_reads(inline_reads).hardlinks(hardlinks);
             let rules = testkit::Rules { every_link: hardlinks, empty: false };
             let expected = testkit::naive_truth(&[root], rules).groups;
             let scan = setup.scan(&[root]);

@@ -21,9 +21,9 @@ fn setups() -> impl Strategy<Value = Setup> {
     let threads = select(vec![1, 2, 8]);
     let (open_files, open_dirs) = (select(vec![2, 3, 32]), select(vec![1, 4, 64]));
     (threads, open_files, open_dirs, any::<[bool; 3]>()).prop_map(
-        |(threads, open_files, open_dirs, [hardlinks, empty, inline_heads])| {
+        |(threads, open_files, open_dirs, [hardlinks, empty, inline_reads])| {
             let setup = setup().threads(threads).open_files(open_files).open_dirs(open_dirs);
-            setup.hardlinks(hardlinks).empty(empty).inline_heads(inline_heads)
+            setup.hardlinks(hardlinks).empty(empty).inline_reads(inline_reads)
         },
     )
 }
@@ -148,7 +148,7 @@ proptest! {
         let expected = truth(&temp, &setup);
         check(&expected, &first)?;
         let fingerprints = part_of(&first, |id| known >> (id % 64) & 1 == 1);
-        let second = Walked { tree: first.tree, fingerprints }.find(&setup);
+        let second = Walked::new(first.tree, fingerprints).find(&setup);
         check(&expected, &second)?;
         let third = second.again(&setup);
         check(&expected, &third)?;

@@ -12,8 +12,8 @@ fn files_of_proc_with_size_zero_are_never_equal() {
     if !root.is_dir() {
         return skipped("no /proc");
     }
-    for inline_heads in [false, true] {
-        let scan = setup().empty(true).inline_heads(inline_heads).scan_once(&[root]);
+    for inline_reads in [false, true] {
+        let scan = setup().empty(true).inline_reads(inline_reads).scan_once(&[root]);
         for group in scan.found.groups.iter() {
             let filled = |&&file: &&walk::FileId| {
                 let path = String::from_utf8_lossy(&scan.tree.path(file)).into_owned();

@@ -63,8 +63,8 @@ fn trees() -> (TempTree, TempTree) {
 #[test]
 fn groups_contain_walked_files_and_copies_elsewhere_are_counted() {
     let (here, there) = trees();
-    for inline_heads in [false, true] {
-        let setup = setup().inline_heads(inline_heads);
+    for inline_reads in [false, true] {
+        let setup = setup().inline_reads(inline_reads);
         let mut walked = setup.walk(&[&here]);
         let ids = remember(&mut walked, there.path());
         assert!(ids.iter().all(|&id| walked.tree.is_remembered(id)));

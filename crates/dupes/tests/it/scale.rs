@@ -20,11 +20,11 @@ fn a_copy_at_the_bottom_of_three_thousand_directories_is_found() {
         .make(&tree);
     let bottom = path_in(&tree, deep_path(LEVELS, "a rather long name"));
     for (threads, open_dirs) in [(1, 1), (2, 16), (8, 300)] {
-        for inline_heads in [false, true] {
+        for inline_reads in [false, true] {
             let scan = setup()
                 .threads(threads)
                 .open_dirs(open_dirs)
-                .inline_heads(inline_heads)
+                .inline_reads(inline_reads)
                 .scan(&[&tree]);
             assert_eq!(scan.problems().len(), 0, "{:?}", scan.problems().values().next());
             let groups = scan.groups();

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use content::{Digest, Fingerprints};
 use device::{Disks, Io, Threads};
-use dupes::{Found, Group, InlineHeadReader, Set, find};
+use dupes::{ContentKeys, Found, Group, InlineReader, Set, find};
 use runtime::{Interrupted, Progress};
 use testkit::{Groups, TempTree};
 use walk::{FileId, Filter, Opener, Problem, Tree, walk};
@@ -20,8 +20,10 @@ const CHECKED_SIZE: u64 = 16 << 20;
 pub(crate) struct Setup {
     pub(crate) walk: walk::Options,
     pub(crate) find: dupes::Options,
-    /// True if heads are read during the walk.
-    pub(crate) inline_heads: bool,
+    /// True if files are read during the walk.
+    pub(crate) inline_reads: bool,
+    /// True if content keys decide whether small files are equal.
+    pub(crate) keys: bool,
 }
 
 /// Returns the default setup: two threads, and a limit that allows all compared files to be open at
@@ -45,7 +47,8 @@ pub(crate) fn setup() -> Setup {
             digests: true,
             hardlinks: false,
         },
-        inline_heads: false,
+        inline_reads: false,
+        keys: true,
     }
 }
 
@@ -75,21 +78,31 @@ impl Setup {
         self
     }
 
-    pub(crate) fn inline_heads(mut self, inline_heads: bool) -> Setup {
-        self.inline_heads = inline_heads;
+    pub(crate) fn inline_reads(mut self, inline_reads: bool) -> Setup {
+        self.inline_reads = inline_reads;
         self
+    }
+
+    pub(crate) fn keys(mut self, keys: bool) -> Setup {
+        self.keys = keys;
+        self
+    }
+
+    fn new_keys(&self) -> Option<ContentKeys> {
+        self.keys.then(|| ContentKeys::new(self.find.digests))
     }
 
     /// Walks the roots. Tests can make changes between the walk and the search.
     pub(crate) fn walk<P: AsRef<Path>>(&self, roots: &[P]) -> Walked {
         let roots: Vec<PathBuf> = roots.iter().map(|r| r.as_ref().to_path_buf()).collect();
         let progress = Progress::default();
-        let inline_heads = self.inline_heads.then(|| InlineHeadReader::new(&progress));
-        let visitor = inline_heads.as_ref().map(|heads| heads as &dyn walk::Visitor);
+        let mut keys = self.new_keys();
+        let reader = self.inline_reads.then(|| InlineReader::new(keys.as_ref(), &progress));
+        let visitor = reader.as_ref().map(|reader| reader as &dyn walk::Visitor);
         let mut tree = walk(&roots, &self.walk, visitor, &progress).expect("not stopped");
         let fingerprints = Fingerprints::new(tree.files().len());
-        InlineHeadReader::collect(&mut tree, &fingerprints);
-        Walked { tree, fingerprints }
+        InlineReader::collect(&mut tree, &fingerprints, &mut keys);
+        Walked { tree, fingerprints, keys }
     }
 
     pub(crate) fn io(mut self, io: Io) -> Setup {
@@ -103,15 +116,15 @@ impl Setup {
         self.walk(roots).find(self)
     }
 
-    /// Walks the roots and finds the groups, once for each kind of disk. Asserts that the results
-    /// are the same.
+    /// Walks the roots and finds the groups, once for each kind of disk, with and without content
+    /// keys. Asserts that the results are the same.
     pub(crate) fn scan<P: AsRef<Path>>(&self, roots: &[P]) -> Scan {
         let scan = self.scan_once(roots);
-        for io in [Io::Hdd, Io::Ssd] {
-            let setup = self.clone().io(io);
+        for (io, keys) in [(Io::Hdd, true), (Io::Ssd, true), (Io::Ssd, false), (Io::Auto, false)] {
+            let setup = self.clone().io(io).keys(keys);
             let other = setup.scan_once(roots);
-            assert_eq!(scan.listed(), other.listed(), "{io:?}");
-            assert_eq!(scan.problems(), other.problems(), "{io:?}");
+            assert_eq!(scan.listed(), other.listed(), "{io:?}, {keys}");
+            assert_eq!(scan.problems(), other.problems(), "{io:?}, {keys}");
         }
         scan
     }
@@ -121,9 +134,15 @@ impl Setup {
 pub(crate) struct Walked {
     pub(crate) tree: Tree,
     pub(crate) fingerprints: Fingerprints,
+    /// The content keys that were computed during the walk.
+    pub(crate) keys: Option<ContentKeys>,
 }
 
 impl Walked {
+    pub(crate) fn new(tree: Tree, fingerprints: Fingerprints) -> Walked {
+        Walked { tree, fingerprints, keys: None }
+    }
+
     /// Finds the groups.
     pub(crate) fn find(self, setup: &Setup) -> Scan {
         self.try_find(setup, Arc::default()).ok().expect("not stopped")
@@ -136,14 +155,15 @@ impl Walked {
         setup: &Setup,
         progress: Arc<Progress>,
     ) -> Result<Scan, Box<Walked>> {
-        let Walked { tree, fingerprints } = self;
-        match find(&tree, &fingerprints, &setup.find, &progress) {
+        let Walked { tree, fingerprints, keys } = self;
+        let keys = keys.or_else(|| setup.new_keys());
+        match find(&tree, &fingerprints, keys, &setup.find, &progress) {
             Ok(found) => {
                 let scan = Scan { tree, fingerprints, found, progress };
                 scan.check(setup);
                 Ok(scan)
             }
-            Err(Interrupted) => Err(Box::new(Walked { tree, fingerprints })),
+            Err(Interrupted) => Err(Box::new(Walked::new(tree, fingerprints))),
         }
     }
 
@@ -228,7 +248,7 @@ impl Scan {
 
     /// Finds the groups again with the fingerprints of this scan.
     pub(crate) fn again(self, setup: &Setup) -> Scan {
-        Walked { tree: self.tree, fingerprints: self.fingerprints }.find(setup)
+        Walked::new(self.tree, self.fingerprints).find(setup)
     }
 
     fn paths(&self, files: &[FileId]) -> Vec<Vec<u8>> {

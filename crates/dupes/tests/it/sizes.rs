@@ -67,8 +67,8 @@ fn files_that_differ_in_one_byte_are_distinguished_at_every_boundary() {
     // variants. Size 2 has four.
     assert_eq!(expected.len(), 2 + 4 + 6 * (SIZES.len() - 2));
     for open_files in [2, 3, 32] {
-        for inline_heads in [false, true] {
-            let scan = setup().open_files(open_files).inline_heads(inline_heads).scan(&[&tree]);
+        for inline_reads in [false, true] {
+            let scan = setup().open_files(open_files).inline_reads(inline_reads).scan(&[&tree]);
             assert_groups(&expected, &scan.groups());
         }
     }
@@ -181,8 +181,8 @@ fn work_adds_up(scan: &Scan) {
 #[test]
 fn progress_counters_reach_their_totals() {
     let tree = every_outcome();
-    for (open_files, inline_heads) in [(2, false), (32, false), (32, true)] {
-        let setup = setup().open_files(open_files).inline_heads(inline_heads).empty(true);
+    for (open_files, inline_reads) in [(2, false), (32, false), (32, true)] {
+        let setup = setup().open_files(open_files).inline_reads(inline_reads).empty(true);
         let scan = setup.scan(&[&tree]);
         work_adds_up(&scan);
         assert_eq!(scan.progress.files_done.load(Relaxed), scan.found.candidates);
@@ -192,9 +192,9 @@ fn progress_counters_reach_their_totals() {
 
 #[test]
 fn progress_counters_reach_their_totals_when_files_fail() {
-    for (open_files, inline_heads) in [(2, true), (32, false)] {
+    for (open_files, inline_reads) in [(2, true), (32, false)] {
         let tree = every_outcome();
-        let setup = setup().open_files(open_files).inline_heads(inline_heads);
+        let setup = setup().open_files(open_files).inline_reads(inline_reads);
         let walked = setup.walk(&[&tree]);
         let changed =
             ["many/7", "many/8", "65537/last 1 a", "65537/alone", "hole 1", "262144/alone"];

@@ -15,8 +15,8 @@ fn equal_files_of_a_terabyte_of_holes_are_grouped_almost_unread() {
         .sparse("island 2", TERABYTE, &[(TERABYTE - 5, b"land")])
         .sparse("another island", TERABYTE, &[(TERABYTE / 3, b"land")])
         .make_temp();
-    for inline_heads in [false, true] {
-        let scan = setup().inline_heads(inline_heads).scan(&[&tree]);
+    for inline_reads in [false, true] {
+        let scan = setup().inline_reads(inline_reads).scan(&[&tree]);
         let expected = groups_of([["a", "b"], ["island 1", "island 2"]]);
         assert_groups(&expected, &relative_to(tree.path(), &scan.groups()));
         assert!(scan.bytes_read() < 16 << 20, "{} bytes read", scan.bytes_read());

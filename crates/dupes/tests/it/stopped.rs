@@ -59,7 +59,7 @@ fn stopped_after(walked: Walked, bytes: u64, setup: &Setup) -> Result<Box<Walked
 
 /// Asserts that the fingerprints of all files that are not pending are complete.
 fn assert_true(walked: &Walked, pending: &[bool]) {
-    let Walked { tree, fingerprints } = walked;
+    let Walked { tree, fingerprints, .. } = walked;
     let read = |id: walk::FileId| fs::read(OsStr::from_bytes(&tree.path(id))).expect("readable");
     let mut contents: HashMap<_, Vec<u8>> = HashMap::new();
     let mut numbers = HashMap::new();

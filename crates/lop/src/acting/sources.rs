@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use catalog::Loaded;
 use content::{Digest, Fingerprints};
-use dupes::Attributes;
+use dupes::{Attributes, ContentKeys};
 use serde::Deserialize;
 use walk::{FileId, Filter, PathOpener, Tree};
 
@@ -122,7 +122,8 @@ impl Source {
             let fingerprints = Fingerprints::new(tree.files().len());
             let mut options = Resources::automatic().compare();
             options.digests = false;
-            let found = dupes::find(&tree, &fingerprints, &options, progress)?;
+            let keys = Some(ContentKeys::new(options.digests));
+            let found = dupes::find(&tree, &fingerprints, keys, &options, progress)?;
             Ok((tree, fingerprints, found))
         })?;
         let directories = tree.skipped.directories;

@@ -115,6 +115,13 @@ pub(crate) struct ScanArgs {
     #[arg(long, conflicts_with = "no_catalog")]
     pub(crate) reread: bool,
 
+    /// Compare all files byte by byte, also those of up to 64 KiB
+    ///
+    /// By default, lop decides by a 128-bit hash with a random key whether files of up to 64 KiB are equal. Larger
+    /// files are compared byte by byte or by BLAKE3. Before lop acts on files, it always compares them byte by byte.
+    #[arg(long)]
+    pub(crate) paranoid: bool,
+
     /// Compute a digest of every file, even if no other file has its size or first block
     ///
     /// This lets 'lop validate' detect damage in all files. Files that already have a digest are not read again for

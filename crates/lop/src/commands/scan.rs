@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use catalog::{CopyCount, ScanRecord, ScanSizes, TreeMatch, Writer};
-use dupes::{Found, Group, InlineHeadReader};
+use dupes::{ContentKeys, Found, Group, InlineReader};
 use runtime::epoch::now_ms;
 use runtime::{Progress, Stage};
 use walk::{Problem, Tree};
@@ -109,7 +109,8 @@ fn examine(
     let started_ms = now_ms();
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.args.reread);
-    let mut tree = find_files(scan, trusts, progress)?;
+    let mut keys = (!scan.args.paranoid).then(|| ContentKeys::new(scan.compare.digests));
+    let mut tree = find_files(scan, trusts, keys.as_ref(), progress)?;
     clock.end(|s| &mut s.walk);
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
@@ -122,11 +123,11 @@ fn examine(
         None => TreeMatch::empty(&tree),
     };
     let offline = recall.offline();
-    InlineHeadReader::collect(&mut tree, &recall.fingerprints);
+    InlineReader::collect(&mut tree, &recall.fingerprints, &mut keys);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started_ms, progress);
     let mut result =
-        find_groups(scan, settings, &tree, &mut recall, writer.as_mut(), begun, progress)?;
+        find_groups(scan, settings, &tree, &mut recall, keys, writer.as_mut(), begun, progress)?;
     if is_first {
         // In a first scan, all known heads were read during the walk and do not come from the catalog.
         result.found.known = 0;
@@ -146,6 +147,7 @@ fn find_groups(
     settings: &Settings,
     tree: &Tree,
     recall: &mut TreeMatch,
+    keys: Option<ContentKeys>,
     writer: Option<&mut Writer>,
     record: ScanRecord,
     progress: &Progress,
@@ -153,7 +155,7 @@ fn find_groups(
     let suspects = recall.suspects().to_vec();
     let TreeMatch { fingerprints, rows } = recall;
     let fingerprints = &*fingerprints;
-    let search = || search(scan, tree, fingerprints, &suspects, progress);
+    let search = || search(scan, tree, fingerprints, keys, &suspects, progress);
     let Some(writer) = writer else { return Ok(search()?) };
     let mut checkpointer = Checkpointer {
         writer,
@@ -213,16 +215,21 @@ fn sizes(tree: &Tree) -> Vec<ScanSizes> {
         .collect()
 }
 
-fn find_files(scan: &ScanSettings, known: bool, progress: &Progress) -> Result<Tree, CommandError> {
+fn find_files(
+    scan: &ScanSettings,
+    known: bool,
+    keys: Option<&ContentKeys>,
+    progress: &Progress,
+) -> Result<Tree, CommandError> {
     let ScanArgs { paths, files_from, null, .. } = &scan.args;
     if let Some(list) = files_from {
         return path_list::find_files(list, *null, &scan.walk.filter, progress);
     }
     let here = [PathBuf::from(".")];
     let roots = if paths.is_empty() { &here[..] } else { &paths[..] };
-    // Heads are read during the walk only if there is no catalog that could supply them.
-    let inline_heads = (!known).then(|| InlineHeadReader::new(progress));
-    let visitor = inline_heads.as_ref().map(|inline_heads| inline_heads as &dyn walk::Visitor);
+    // Files are read during the walk only if there is no catalog that could supply their fingerprints.
+    let reader = (!known).then(|| InlineReader::new(keys, progress));
+    let visitor = reader.as_ref().map(|reader| reader as &dyn walk::Visitor);
     walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
 }
 

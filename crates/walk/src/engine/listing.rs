@@ -43,14 +43,17 @@ pub(crate) struct Listing<'a> {
 /// little.
 const CLOCK_INTERVAL: u64 = 16;
 
+/// What a visitor stores for a file. A file without a note has the default note.
+pub type Note = [u64; 2];
+
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {
     /// Called at most once per file, from any worker. The return value is stored in
-    /// [`crate::Tree::notes`]. A value of 0 means that the file has no note.
+    /// [`crate::Tree::notes`].
     ///
     /// Files on disks that are known to be cold are not visited, because it is faster to read their
     /// contents once all files are known.
-    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64;
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> Note;
 }
 
 impl Listing<'_> {
@@ -123,7 +126,7 @@ impl Listing<'_> {
         let record = store.record(&stat, self.id, at);
         if stat.device == self.stat.device {
             if let Some(visitor) = self.visitor.filter(|_| !self.disk.is_cold()) {
-                store.notes.resize(store.files.len(), 0);
+                store.notes.resize(store.files.len(), Note::default());
                 store.notes.push(visitor.file(self.dir, name, &stat));
             }
             store.files.push(record);

@@ -1,5 +1,6 @@
 //! Merges the results of all workers into one tree.
 
+use crate::engine::listing::Note;
 use crate::tree::Tree;
 use crate::tree::hard_links::LinkedNames;
 use crate::tree::records::to_u32;
@@ -20,7 +21,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
             tree.files.extend_from_slice(&files);
         }
         if !store.notes.is_empty() {
-            tree.notes.resize(bases[bases.len() - 1] as usize, 0);
+            tree.notes.resize(bases[bases.len() - 1] as usize, Note::default());
             tree.notes.append(&mut store.notes);
         }
         tree.names.push(std::mem::take(&mut store.names));

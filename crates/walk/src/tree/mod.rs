@@ -3,6 +3,7 @@
 pub(crate) mod allocated;
 pub(crate) mod assemble;
 pub(crate) mod hard_links;
+mod path_order;
 pub(crate) mod records;
 mod remembered;
 pub(crate) mod skipped_names;
@@ -13,6 +14,7 @@ use std::ffi::CStr;
 
 use fsops::{FileKey, Stat};
 
+use crate::engine::listing::Note;
 use crate::tree::allocated::Allocations;
 use crate::tree::hard_links::FurtherNames;
 use crate::tree::records::{
@@ -32,9 +34,8 @@ pub struct Tree {
     pub(crate) further_names: FurtherNames,
     pub(crate) devices: Vec<Device>,
     pub(crate) roots: Vec<Root>,
-    /// The visitor's notes, indexed by file number. A value of 0 means that the file has no note.
-    /// Files beyond the end of the vector have no note.
-    pub notes: Vec<u64>,
+    /// The visitor's notes, indexed by file number. Files beyond the end of the vector have no note.
+    pub notes: Vec<Note>,
     /// Number of the first file that was added from a catalog rather than found by the walk.
     pub(crate) remembered_from: Option<u32>,
     /// True if the last block of names contains the names of remembered files.

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 
 use fsops::{Kind, Stat};
 
+use crate::engine::listing::Note;
 use crate::tree::allocated::Allocations;
 use crate::tree::hard_links::LinkedNames;
 use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
@@ -26,7 +27,7 @@ pub(crate) struct Store {
     pub(crate) allocations: Allocations,
     pub(crate) linked: LinkedNames,
     /// The visitor's notes, by index in `files`. Files beyond the end of the vector have no note.
-    pub(crate) notes: Vec<u64>,
+    pub(crate) notes: Vec<Note>,
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
     pub(crate) skipped_names: SkippedNames,

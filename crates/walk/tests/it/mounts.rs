@@ -185,7 +185,7 @@ struct Meeting {
 }
 
 impl walk::Visitor for Meeting {
-    fn file(&self, _: &Dir, name: &CStr, _: &Stat) -> u64 {
+    fn file(&self, _: &Dir, name: &CStr, _: &Stat) -> walk::Note {
         if name.to_bytes() == b"here" {
             let mut met = self.met.lock().expect("not poisoned");
             *met += 1;
@@ -196,7 +196,7 @@ impl walk::Visitor for Meeting {
                 "devices are not walked in parallel"
             );
         }
-        0
+        walk::Note::default()
     }
 }
 

@@ -57,23 +57,23 @@ proptest! {
         sizes.sort_unstable();
         prop_assert_eq!(&seen, &sizes);
         for id in ids(&tree) {
-            let note = tree.notes.get(id.0 as usize).copied().unwrap_or(0);
+            let note = tree.notes.get(id.0 as usize).copied().unwrap_or_default();
             let lone = tree.path(id).ends_with(b"/lone");
-            prop_assert_eq!(note, if lone { 0 } else { tree.file(id).size + 1 });
+            prop_assert_eq!(note, if lone { [0, 0] } else { [tree.file(id).size + 1, 1] });
         }
         prop_assert_eq!(progress.bytes_seen.load(Relaxed), sizes.iter().sum::<u64>());
     }
 }
 
-/// Visitor whose note is the file size plus one, because 0 means no note.
+/// Visitor whose note has the file size plus one.
 #[derive(Default)]
 struct Sizes(Mutex<Vec<u64>>);
 
 impl Visitor for Sizes {
-    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> u64 {
+    fn file(&self, dir: &Dir, name: &CStr, stat: &Stat) -> walk::Note {
         let again = dir.stat_child(name).expect("metadata");
         assert!(again.same_version(stat));
         self.0.lock().expect("no panic").push(stat.size);
-        stat.size + 1
+        [stat.size + 1, 1]
     }
 }

@@ -17,11 +17,11 @@ struct StopAt<'a> {
 }
 
 impl Visitor for StopAt<'_> {
-    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
+    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> walk::Note {
         if self.left.fetch_sub(1, Relaxed) == 1 {
             self.progress.stop();
         }
-        0
+        walk::Note::default()
     }
 }
 
@@ -58,7 +58,7 @@ fn a_walk_stopped_before_it_starts_examines_nothing() {
 struct Panic;
 
 impl Visitor for Panic {
-    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> u64 {
+    fn file(&self, _: &Dir, _: &CStr, _: &Stat) -> walk::Note {
         panic!("on purpose");
     }
 }

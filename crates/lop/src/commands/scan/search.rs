@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use catalog::Suspect;
 use content::Fingerprints;
-use dupes::{Found, Work};
+use dupes::{ContentKeys, Found, Work};
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem, Reason, Tree};
 
@@ -28,10 +28,11 @@ pub(super) fn search(
     scan: &ScanSettings,
     tree: &Tree,
     fingerprints: &Fingerprints,
+    keys: Option<ContentKeys>,
     suspects: &[Suspect],
     progress: &Progress,
 ) -> Result<SearchResult, Interrupted> {
-    let found = dupes::find(tree, fingerprints, &scan.compare, progress)?;
+    let found = dupes::find(tree, fingerprints, keys, &scan.compare, progress)?;
     let mut result = SearchResult { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();

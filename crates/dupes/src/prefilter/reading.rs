@@ -1,4 +1,4 @@
-//! Reads heads and prefixes of files, in disk order on seek-bound disks.
+//! Reads heads, content keys and prefixes of files, in disk order on seek-bound disks.
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -7,12 +7,13 @@ use fsops::File;
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem};
 
+use crate::keys::Reading;
 use crate::prefilter::read_order::{ReadOrder, ReadRequest, ReadTarget, read_order};
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Reads files up to their targets. Returns the prefixes of all files with a request for more than
-/// the head, sorted by file.
+/// Reads files up to their targets. Records heads and keys. Returns the prefixes of all files with a
+/// request for a prefix, sorted by file.
 pub(crate) fn read(
     work: &Work<'_>,
     targets: &[ReadTarget],
@@ -77,15 +78,12 @@ fn read_one(
 ) -> Result<(), Interrupted> {
     let (work, size) = (worker.work, worker.work.tree.file(file).size);
     work.progress.heads_done.fetch_add(1, Relaxed);
-    if let (Some(open), 0) = (&open, target.to) {
-        // There is no need to check whether the file is unchanged since the walk. If the file's
-        // head is unique, the result contains nothing about the file. Otherwise, the file is read
-        // again and checked after that read.
-        return worker.read_unchecked(file, open, |open, scratch, progress| {
-            work.fingerprints.set_head(file.0, read_head(open, size, scratch, progress)?);
-            Ok(())
-        });
-    }
+    let (target, open) = match (target, open) {
+        (ReadTarget::Head, Some(open)) => return head(worker, file, size, &open),
+        (ReadTarget::Key, Some(open)) => return key(worker, file, size, &open),
+        (ReadTarget::Head | ReadTarget::Key, None) => return Ok(()),
+        (ReadTarget::Prefix(target), open) => (target, open),
+    };
     let hash_range = target.hash_range(size);
     // A file that fails counts as done from its first byte, even if part of it was already counted.
     // The total grows by that part.
@@ -104,6 +102,44 @@ fn read_one(
         work.fingerprints.set_head(file.0, head);
     }
     prefixes.push((file, grown.beginning));
+    Ok(())
+}
+
+/// Reads the head of a file. Also records the key if the file was read whole.
+fn head(worker: &mut Worker<'_>, file: FileId, size: u64, open: &File) -> Result<(), Interrupted> {
+    let work = worker.work;
+    let Some(keys) = work.keys_for(size) else {
+        // There is no need to check whether the file is unchanged since the walk. If the file's
+        // head is unique, the result contains nothing about the file. Otherwise, the file is read
+        // again and checked after that read.
+        return worker.read_unchecked(file, open, |open, scratch, progress| {
+            work.fingerprints.set_head(file.0, read_head(open, size, scratch, progress)?);
+            Ok(())
+        });
+    };
+    let mut reading = None;
+    worker.read_unchecked(file, open, |open, scratch, progress| {
+        reading = Some(keys.read(open, size, scratch, progress)?);
+        Ok(())
+    })?;
+    let Some(Reading { head, key }) = reading else { return Ok(()) };
+    if let Some(key) = key {
+        let Some(key) = worker.read_from(file, open, |_, _, _| Ok(key))? else { return Ok(()) };
+        keys.set(file, key);
+    }
+    work.fingerprints.set_head(file.0, head);
+    Ok(())
+}
+
+/// Reads a whole file and records its key.
+fn key(worker: &mut Worker<'_>, file: FileId, size: u64, open: &File) -> Result<(), Interrupted> {
+    let Some(keys) = worker.work.keys_for(size) else { return Ok(()) };
+    let read = |open: &File, scratch: &mut Scratch, progress: &Progress| {
+        keys.read_whole(open, size, scratch, progress)
+    };
+    if let Some(key) = worker.read_from(file, open, read)? {
+        keys.set(file, key);
+    }
     Ok(())
 }
 
