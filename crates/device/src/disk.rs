@@ -35,6 +35,13 @@ const COLD: Duration = Duration::from_millis(30);
 /// of 180,000 files took a quarter longer.
 const WORK_PER_WAIT: u32 = 4;
 
+/// A cold disk counts as warm again once threads have worked on it this long, all together, without
+/// fetching anything.
+///
+/// The wait that made the disk cold was then an exception, for example a few pages that had been
+/// evicted, read while another process kept the disk busy.
+const WARM: Duration = Duration::from_millis(30);
+
 /// A disk on which parallel reads are at least this many times as fast as single reads is not a
 /// hard disk.
 ///
@@ -88,6 +95,8 @@ pub struct Disk {
     /// longer reduces it. [`Disk::note_cached`] resets it.
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
+    /// Time that threads have worked since data was last fetched.
+    unfetched_ns: AtomicU64,
     /// [`NOT_SEEK_BOUND`], [`SEEK_BOUND`], or 0 if the disk is not classified.
     seek_bound: AtomicU8,
     probe: Mutex<Option<Probe>>,
@@ -103,9 +112,9 @@ impl Disk {
             Io::Hdd => SEEK_BOUND,
             Io::Ssd | Io::Cached => NOT_SEEK_BOUND,
         };
-        let (level_ns, waited_ns) = (AtomicU64::new(0), AtomicU64::new(0));
+        let [level_ns, waited_ns, unfetched_ns] = [const { AtomicU64::new(0) }; 3];
         let (seek_bound, probe) = (AtomicU8::new(seek_bound), Mutex::new(None));
-        Disk { info, io, level_ns, waited_ns, seek_bound, probe }
+        Disk { info, io, level_ns, waited_ns, unfetched_ns, seek_bound, probe }
     }
 
     /// Returns the disk's name, which is unique among disks.
@@ -146,6 +155,20 @@ impl Disk {
             warm.then(|| waited.saturating_sub(nanos(time / WORK_PER_WAIT)))
         };
         let _settled = self.level_ns.fetch_update(Relaxed, Relaxed, less);
+    }
+
+    /// Records that a thread was busy for some time, and whether it fetched data from the disk in that
+    /// time.
+    pub fn note_sample(&self, busy: Duration, has_fetched: bool) {
+        if has_fetched {
+            self.unfetched_ns.store(0, Relaxed);
+        } else if self.is_auto() && self.is_cold() {
+            let before = self.unfetched_ns.fetch_add(nanos(busy), Relaxed);
+            if before + nanos(busy) >= nanos(WARM) {
+                self.unfetched_ns.store(0, Relaxed);
+                self.note_cached();
+            }
+        }
     }
 
     /// Records that some data was not in the page cache. The disk counts as cold.
@@ -274,7 +297,7 @@ fn nanos(time: Duration) -> u64 {
 mod tests {
     use std::time::Duration;
 
-    use super::{COLD, Disk, Disks, Io, Probe};
+    use super::{COLD, Disk, Disks, Io, Probe, WARM};
     use crate::disk_info::DiskInfo;
 
     fn disk(rotates: Option<bool>, io: Io) -> Disk {
@@ -345,6 +368,19 @@ mod tests {
         assert!(disk.is_cold());
         disk.note_work(COLD * 100);
         assert!(disk.is_cold());
+    }
+
+    #[test]
+    fn a_cold_disk_is_warm_again_after_work_without_fetches() {
+        let disk = disk(Some(true), Io::Auto);
+        disk.note_cold();
+        disk.note_sample(WARM / 2, false);
+        assert!(disk.is_cold());
+        disk.note_sample(WARM / 4, true);
+        disk.note_sample(WARM * 3 / 4, false);
+        assert!(disk.is_cold(), "a fetch starts the time again");
+        disk.note_sample(WARM, false);
+        assert!(!disk.is_cold());
     }
 
     #[test]

@@ -7,12 +7,13 @@
 //! periodically asks the kernel how much processor time it has used. If the disk is cold, a thread
 //! that spent most of its time waiting doubles the size of the pool.
 
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
 use std::time::{Duration, Instant};
 
 use runtime::{
     Mutex, Progress, ThreadUsage, on_panic, own_descriptor_table, spawn_with_own_descriptors,
+    time_without_processor,
 };
 
 use crate::disk::Disk;
@@ -20,6 +21,10 @@ use crate::disk::Disk;
 /// Time between two measurements. This is long enough to measure the processor time precisely, and
 /// a measurement takes only a thousandth of it.
 const SAMPLE: Duration = Duration::from_millis(2);
+
+/// Time that the first thread of a warm pool works alone. Starting and joining a thread takes about a
+/// tenth of a millisecond, as long as looking at a hundred files.
+const ALONE: Duration = Duration::from_micros(250);
 
 /// Number of blocks per page. The kernel fetches pages of 4 KiB, but counts blocks of 512 bytes.
 const BLOCKS_OF_A_PAGE: u64 = 8;
@@ -42,6 +47,9 @@ pub struct WorkerPool<'a> {
     pub threads: Threads,
     /// The number of work items, if known. It limits the number of threads.
     pub pieces: Option<usize>,
+    /// Whether all threads start at once, because a single work item may take long. Otherwise, only
+    /// one thread starts, and the others follow if work is left after a quarter of a millisecond.
+    pub eager: bool,
     /// Whether `work` opens files for writing. The pool then waits until each thread has its own
     /// descriptor table, so that no thread keeps a copy of another one's open file.
     pub writes: bool,
@@ -53,13 +61,26 @@ pub struct WorkerPool<'a> {
 pub struct WaitMeter<'a> {
     disk: &'a Disk,
     spawn: &'a dyn Fn(),
+    /// Starts the threads that have not started yet.
+    start_others: &'a dyn Fn(),
+    others_start: &'a OthersStart,
     began: Instant,
     busy: Duration,
     before: ThreadUsage,
+    /// The value of [`time_without_processor`] when it was last queried.
+    delayed_before: Duration,
+}
+
+/// When the other threads of a pool start.
+struct OthersStart {
+    at: Instant,
+    /// False once they have started.
+    pending: AtomicBool,
 }
 
 struct Shared<'a, R, F> {
     pool: WorkerPool<'a>,
+    others: OthersStart,
     each: F,
     size: AtomicUsize,
     results: Mutex<Vec<R>>,
@@ -78,12 +99,16 @@ impl WorkerPool<'_> {
     /// is empty. Additional threads may start at any time until the source is empty.
     pub fn run<R: Send>(&self, work: impl Fn(&mut WaitMeter<'_>) -> R + Sync) -> Vec<R> {
         let results = Mutex::new(Vec::new());
-        let shared = Shared { pool: *self, each: work, size: AtomicUsize::new(1), results };
+        let others = OthersStart {
+            at: Instant::now() + ALONE,
+            pending: AtomicBool::new(!(self.eager || self.disk.is_cold())),
+        };
+        let shared = Shared { pool: *self, others, each: work, size: AtomicUsize::new(1), results };
         std::thread::scope(|scope| {
-            let most = self.most();
-            let threads = if self.disk.is_cold() { most } else { most.min(self.threads.first) };
-            let _all = (1..threads).all(|_| spawn(scope, &shared));
-            work_on(&shared, &|| spawn_more(scope, &shared));
+            if !shared.others.pending.load(Relaxed) {
+                start_others(scope, &shared);
+            }
+            work_on(&shared, scope);
         });
         shared.results.into_inner()
     }
@@ -102,7 +127,7 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     shared: &'scope Shared<'_, R, F>,
 ) -> bool {
     let wanted = shared.size.fetch_add(1, Relaxed) < shared.pool.most();
-    let run = move || work_on(shared, &|| spawn_more(scope, shared));
+    let run = move || work_on(shared, scope);
     let start = || {
         if shared.pool.writes {
             return spawn_with_own_descriptors(scope, run);
@@ -119,6 +144,17 @@ fn spawn<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     hired
 }
 
+/// Starts the initial threads, apart from the calling one.
+fn start_others<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
+    scope: &'scope Scope<'scope, '_>,
+    shared: &'scope Shared<'_, R, F>,
+) {
+    let most = shared.pool.most();
+    let is_cold = shared.pool.disk.is_cold();
+    let threads = if is_cold { most } else { most.min(shared.pool.threads.first) };
+    let _all = (1..threads).all(|_| spawn(scope, shared));
+}
+
 /// Doubles the number of threads in the pool. A pool reaches 16 threads in at most four such steps.
 fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     scope: &'scope Scope<'scope, '_>,
@@ -127,12 +163,17 @@ fn spawn_more<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
     let _all = (0..shared.size.load(Relaxed)).all(|_| spawn(scope, shared));
 }
 
-fn work_on<R, F: Fn(&mut WaitMeter<'_>) -> R>(shared: &Shared<'_, R, F>, spawn: &dyn Fn()) {
+fn work_on<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
+    shared: &'scope Shared<'_, R, F>,
+    scope: &'scope Scope<'scope, '_>,
+) {
     let _guard = on_panic(|| shared.pool.progress.stop());
     let now = Instant::now();
     let mut meter = WaitMeter {
         disk: shared.pool.disk,
-        spawn,
+        spawn: &|| spawn_more(scope, shared),
+        start_others: &|| start_others(scope, shared),
+        others_start: &shared.others,
         began: now,
         busy: Duration::ZERO,
         before: if shared.pool.disk.is_auto() {
@@ -140,6 +181,7 @@ fn work_on<R, F: Fn(&mut WaitMeter<'_>) -> R>(shared: &Shared<'_, R, F>, spawn: 
         } else {
             ThreadUsage::default()
         },
+        delayed_before: Duration::ZERO,
     };
     let result = (shared.each)(&mut meter);
     shared.results.lock().push(result);
@@ -148,14 +190,24 @@ fn work_on<R, F: Fn(&mut WaitMeter<'_>) -> R>(shared: &Shared<'_, R, F>, spawn: 
 impl WaitMeter<'_> {
     /// Starts the clock for a work item.
     pub fn begin(&mut self) {
+        self.start_others_in_time();
         if self.disk.is_auto() {
             self.began = Instant::now();
+        }
+    }
+
+    /// Starts the other threads of the pool once the first thread has worked alone for [`ALONE`].
+    fn start_others_in_time(&mut self) {
+        let OthersStart { at, pending } = self.others_start;
+        if pending.load(Relaxed) && Instant::now() >= *at && pending.swap(false, Relaxed) {
+            (self.start_others)();
         }
     }
 
     /// Ends a work item and starts the clock for the next one. If [`WaitMeter::begin`] is called
     /// later, the time in between counts neither as work nor as waiting.
     pub fn tick(&mut self) {
+        self.start_others_in_time();
         if !self.disk.is_auto() {
             return;
         }
@@ -185,9 +237,18 @@ impl WaitMeter<'_> {
             let waits = u32::try_from(waits.max(1)).unwrap_or(u32::MAX);
             time / waits * u32::try_from(fetches).unwrap_or(u32::MAX).min(waits)
         };
-        let waited = share(self.busy.saturating_sub(worked));
         self.before = now;
         let busy = std::mem::take(&mut self.busy);
+        let idle = busy.saturating_sub(worked);
+        let mut waited = share(idle);
+        if fetches > 0 && waited * 2 > busy {
+            // On a busy machine, most of that time may have been spent without a processor.
+            let delayed = time_without_processor();
+            let delay =
+                delayed.saturating_sub(std::mem::replace(&mut self.delayed_before, delayed));
+            waited = share(idle.saturating_sub(delay));
+        }
+        self.disk.note_sample(busy, fetches > 0 || idle * 4 > busy);
         if fetches > 0 && waited * 2 > busy {
             self.disk.note_wait(waited);
             // The pool must not grow until the disk is known to be cold. With more threads than
@@ -222,7 +283,7 @@ mod tests {
     }
 
     fn pool_of<'a>(threads: Threads, disk: &'a Disk, progress: &'a Progress) -> WorkerPool<'a> {
-        WorkerPool { disk, threads, pieces: None, writes: false, progress }
+        WorkerPool { disk, threads, pieces: None, eager: true, writes: false, progress }
     }
 
     /// Runs a pool whose work items sleep. Returns the number of items that each thread processed.

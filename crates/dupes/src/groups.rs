@@ -11,6 +11,7 @@ use crate::Found;
 use crate::classes::{Class, Classes, inodes};
 use crate::disk_usage;
 use crate::group::Group;
+use crate::prefilter::CLASSES_PER_STEP;
 use crate::sets::{Set, Sets};
 use crate::states::{State, state};
 use crate::work::Work;
@@ -23,10 +24,13 @@ pub(crate) fn collect(
     found: &mut Found,
 ) -> Result<(), Interrupted> {
     let numbers = classes.leaders();
-    let (lists, _) =
-        work.on_threads(&numbers, 64, |worker, out: &mut Collected, &(number, _)| {
+    let (lists, _) = work.on_threads(
+        &numbers,
+        CLASSES_PER_STEP,
+        |worker, out: &mut Collected, &(number, _)| {
             of_class(worker, classes.get(number as usize), out)
-        })?;
+        },
+    )?;
     for list in lists {
         found.groups.append(list.groups);
         found.elsewhere += list.elsewhere;

@@ -118,6 +118,7 @@ impl Work<'_> {
             disk,
             threads,
             pieces: Some(count.div_ceil(step)),
+            eager: true,
             writes: false,
             progress,
         };

@@ -29,8 +29,9 @@ use crate::work::Work;
 
 pub(crate) use by_prefix::MIN_BATCH_BYTES;
 
-/// Number of classes that a thread takes at a time.
-const CLASSES_PER_STEP: usize = 64;
+/// Number of classes that a thread takes at a time. Most classes take less than a microsecond, so
+/// fewer are not worth starting a thread.
+pub(crate) const CLASSES_PER_STEP: usize = 256;
 
 /// The result of the prefilter: the sets that remain to be compared.
 pub(crate) struct Prefiltered {

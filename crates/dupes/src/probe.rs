@@ -1,6 +1,7 @@
 //! Measures whether a disk is seek-bound, and whether the data that a search reads is cached.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use device::{Disk, Probe, spread};
@@ -36,6 +37,11 @@ pub(crate) fn run(
     is_wanted: impl Fn(FileId) -> bool + Sync,
 ) -> Result<(), Interrupted> {
     let is_wanted = &is_wanted;
+    if work.disks().len() == 1 && work.progress.opened.load(Relaxed) > files.len() as u64 / 2 {
+        // Most files have just been read during the walk. If that took long, the disk is known to be
+        // cold.
+        return Ok(());
+    }
     match work.disks() {
         [only] => probe_disk(work, files, is_wanted, only),
         disks => std::thread::scope(|scope| {

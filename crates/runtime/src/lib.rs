@@ -45,4 +45,4 @@ pub use spill::unnamed_file;
 pub use stalls::{BlockedThread, blocked_threads};
 pub use sync::{Condvar, Mutex, OnPanic, on_panic};
 pub use throttle::{Throttle, Turns};
-pub use usage::{ThreadUsage, process_cpu};
+pub use usage::{ThreadUsage, process_cpu, time_without_processor};

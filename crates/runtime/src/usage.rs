@@ -43,6 +43,16 @@ impl ThreadUsage {
     }
 }
 
+/// Returns the total time for which the calling thread was ready to run, but other threads had all
+/// processors. Returns zero if the kernel does not keep this statistic.
+///
+/// This reads a file in `/proc`, which takes some microseconds.
+pub fn time_without_processor() -> Duration {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    let delay = text.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+    Duration::from_nanos(delay.unwrap_or(0))
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::Duration;

@@ -126,8 +126,8 @@ fn examine(
     InlineReader::collect(&mut tree, &recall.fingerprints, &mut keys);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started_ms, progress);
-    let mut result =
-        find_groups(scan, settings, &tree, &mut recall, keys, writer.as_mut(), begun, progress)?;
+    let save = writer.as_mut().map(|writer| (writer, begun));
+    let mut result = find_groups(scan, settings, &tree, &mut recall, keys, save, progress)?;
     if is_first {
         // In a first scan, all known heads were read during the walk and do not come from the catalog.
         result.found.known = 0;
@@ -148,15 +148,14 @@ fn find_groups(
     tree: &Tree,
     recall: &mut TreeMatch,
     keys: Option<ContentKeys>,
-    writer: Option<&mut Writer>,
-    record: ScanRecord,
+    save: Option<(&mut Writer, ScanRecord)>,
     progress: &Progress,
 ) -> Result<SearchResult, CommandError> {
     let suspects = recall.suspects().to_vec();
     let TreeMatch { fingerprints, rows } = recall;
     let fingerprints = &*fingerprints;
     let search = || search(scan, tree, fingerprints, keys, &suspects, progress);
-    let Some(writer) = writer else { return Ok(search()?) };
+    let Some((writer, record)) = save else { return Ok(search()?) };
     let mut checkpointer = Checkpointer {
         writer,
         rows,

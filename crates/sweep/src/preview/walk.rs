@@ -36,6 +36,7 @@ pub(crate) fn walk(
         disk: &request.disk,
         threads: request.threads,
         pieces: None,
+        eager: true,
         writes: false,
         progress,
     };

@@ -223,7 +223,14 @@ impl<'a> DiskWalk<'a> {
             others: Mutex::default(),
         };
         let (threads, progress) = (common.options.threads, common.progress);
-        let pool = WorkerPool { disk: &self.disk, threads, pieces: None, writes: false, progress };
+        let pool = WorkerPool {
+            disk: &self.disk,
+            threads,
+            pieces: None,
+            eager: false,
+            writes: false,
+            progress,
+        };
         let mut stores = pool.run(|meter| {
             let store = Store::new(common.shards.fetch_add(1, Relaxed));
             Worker::new(&mount, store).run(meter)

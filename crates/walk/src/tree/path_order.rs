@@ -36,14 +36,16 @@ impl Tree {
         let (mut first, mut second) = (Climb::start(self, a), Climb::start(self, b));
         let (mut depth, mut other_depth) = (self.depth(first.dir), self.depth(second.dir));
         while first.dir != second.dir {
-            let climbed = if depth > other_depth {
-                depth -= 1;
-                first.up(self)
-            } else if depth < other_depth {
-                other_depth -= 1;
-                second.up(self)
-            } else {
-                first.up(self) && second.up(self)
+            let climbed = match depth.cmp(&other_depth) {
+                Ordering::Greater => {
+                    depth -= 1;
+                    first.up(self)
+                }
+                Ordering::Less => {
+                    other_depth -= 1;
+                    second.up(self)
+                }
+                Ordering::Equal => first.up(self) && second.up(self),
             };
             if !climbed {
                 // The files are below different roots.
