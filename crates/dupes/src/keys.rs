@@ -181,3 +181,62 @@ impl ContentKeys {
         ContentKey(NonZeroU64::new(hash).unwrap_or(NonZeroU64::MIN))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::CString;
+
+    use content::{Digest, Scratch};
+    use fsops::{Dir, File};
+    use runtime::Progress;
+    use testkit::{TempTree, TreeBuilder};
+
+    use super::{ContentKeys, Reading};
+
+    /// The sizes of files that fit their heads, and of longer ones.
+    const SIZES: [u64; 6] = [1, 500, 8192, 8193, 40_000, 65_536];
+
+    fn open(tree: &TempTree, name: &str) -> File {
+        let dir = Dir::open(tree.path()).expect("a directory");
+        dir.open_file(&CString::new(name).expect("a name")).expect("a file")
+    }
+
+    fn read(keys: &ContentKeys, tree: &TempTree, name: &str, size: u64) -> Reading {
+        let (mut scratch, progress) = (Scratch::default(), Progress::default());
+        keys.read(&open(tree, name), size, &mut scratch, &progress).expect("readable")
+    }
+
+    #[test]
+    fn equal_files_have_equal_keys_and_others_do_not() {
+        for size in SIZES {
+            for digests in [false, true] {
+                let tree = TreeBuilder::new().seeded("a", 1, size).seeded("b", 1, size);
+                let tree = tree.seeded("c", 2, size).make_temp();
+                let keys = ContentKeys::new(digests);
+                let [a, b, c] = ["a", "b", "c"].map(|name| read(&keys, &tree, name, size));
+                assert_eq!(a.key.is_some(), size <= 8192, "the head of the first file is new");
+                assert_eq!(a.head, b.head);
+                assert!(b.head != c.head && b.key.is_some());
+                let (mut scratch, progress) = (Scratch::default(), Progress::default());
+                let again = keys.read_whole(&open(&tree, "a"), size, &mut scratch, &progress);
+                assert_eq!(Some(again.expect("readable")), b.key);
+                assert!(c.key.is_none() || c.key != b.key);
+                let digest = keys.digest(b.head, b.key.expect("a key"));
+                let bytes = std::fs::read(tree.join("a")).expect("a file");
+                assert_eq!(digest, digests.then(|| Digest::of(&bytes)), "{size}");
+            }
+        }
+    }
+
+    #[test]
+    fn longer_files_with_the_same_head_have_different_keys() {
+        let (mut scratch, progress) = (Scratch::default(), Progress::default());
+        let tree = TreeBuilder::new().seeded("a", 1, 40_000).seeded("b", 1, 40_000).make_temp();
+        let mut bytes = std::fs::read(tree.join("b")).expect("a file");
+        bytes[39_999] ^= 1;
+        std::fs::write(tree.join("b"), bytes).expect("a file");
+        let keys = ContentKeys::new(true);
+        let mut whole = |name| keys.read_whole(&open(&tree, name), 40_000, &mut scratch, &progress);
+        assert_ne!(whole("a").expect("readable"), whole("b").expect("readable"));
+    }
+}

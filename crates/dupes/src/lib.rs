@@ -6,7 +6,8 @@
 //! 1. `classes` sorts the files by size. An inode with a unique size is never read.
 //! 2. `prefilter` splits large classes without keeping their files open. On most disks, it reads
 //!    the head of each file in tree order. On a seek-bound disk, it reads up to a megabyte of each
-//!    file, in the order of the files' disk offsets. Small classes on cached disks skip this stage.
+//!    file, in the order of the files' disk offsets. Small files are decided by their content keys.
+//!    Small classes of larger files on cached disks skip this stage.
 //! 3. `compare` compares the bytes of the remaining files side by side. Sets with more files than
 //!    can be open at once are split by the BLAKE3 of increasingly long prefixes instead.
 //!
@@ -19,7 +20,8 @@
 //! | `sets`           | stores sets of files in one block of memory                              |
 //! | `classes`        | finds files of equal size                                                |
 //! | `probe`          | measures whether a disk is seek-bound and whether its data is cached     |
-//! | `inline_heads`, `bloom_filter` | reads heads during the walk, of files whose size was seen  |
+//! | `inline_reads`, `bloom_filter` | reads files during the walk, if their size was seen       |
+//! | `keys`, `known_heads` | decides whether small files are equal at their first read            |
 //! | `prefilter`      | splits classes by heads and by prefixes                                  |
 //! | `compare`        | compares small sets byte by byte                                         |
 //! | `shared_extents` | finds files that share all their extents and need no comparison          |
@@ -34,10 +36,11 @@
 //! | `aliases`        | detects second paths to the same files (FUSE, network, overlayfs)        |
 //!
 //! The crate prints nothing and changes no files. It reports files as identical only if it compared
-//! their bytes or BLAKE3 digests, or found that they share all extents. In addition, the metadata
-//! of each file after it was read must match the metadata seen by the walk. A file that changes
-//! during the search is not in any group and is reported as a problem. A file with a unique head is
-//! not checked for changes, because the result contains nothing about it.
+//! their bytes, BLAKE3 digests or content keys, or found that they share all extents. A
+//! file that is read after the walk must still have the metadata that the walk saw. A file that
+//! changes before it is read is not in any group and is reported as a problem. A file with a unique
+//! head is not checked for changes, because the result contains nothing about it. Neither is a file
+//! that is read during the walk, because its metadata was queried a moment before.
 
 mod aliases;
 mod bloom_filter;
@@ -129,7 +132,8 @@ pub struct Found {
     pub elsewhere: u64,
 }
 
-/// Finds the groups of identical files in `tree`.
+/// Finds the groups of identical files in `tree`. With `keys`, content keys decide whether small files
+/// are equal. Otherwise, their bytes or digests are compared.
 ///
 /// # Errors
 ///

@@ -19,8 +19,12 @@ use crate::tree::allocated::Allocations;
 use crate::tree::hard_links::FurtherNames;
 use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Problem, Remembered, Root, Skipped, cstr_at,
+    push_component,
 };
 use crate::tree::skipped_names::SkippedNames;
+
+/// Number of names in most paths.
+const USUAL_DEPTH: usize = 16;
 
 /// The files and directories that a walk found.
 #[derive(Debug, Default)]
@@ -177,36 +181,18 @@ impl Tree {
 
     /// Replaces the content of `path` with `start`, the names of the directories down to `dir`, and
     /// `name`.
-    ///
-    /// A directory record refers only to its parent. The length is therefore computed first, and
-    /// the path is filled from the end.
     fn write_path(&self, start: &[u8], dir: DirId, name: Option<&CStr>, path: &mut Vec<u8>) {
-        let name = name.map(CStr::to_bytes);
-        let mut length: usize = name.map_or(0, |n| n.len() + 1);
-        self.each_name_up(dir, |n| length += n.len() + 1);
-        let slash = start.is_empty() || start.ends_with(b"/");
-        if length > 0 && slash {
-            length -= 1;
-        }
-        path.clear();
-        path.resize(start.len() + length, b'/');
-        path[..start.len()].copy_from_slice(start);
-        let mut end = path.len();
-        let mut put = |n: &[u8]| {
-            path[end - n.len()..end].copy_from_slice(n);
-            end = (end - n.len()).saturating_sub(1);
-        };
-        if let Some(name) = name {
-            put(name);
-        }
-        self.each_name_up(dir, put);
-    }
-
-    fn each_name_up(&self, dir: DirId, mut each: impl FnMut(&[u8])) {
+        let mut names: Vec<&CStr> = Vec::with_capacity(USUAL_DEPTH);
+        names.extend(name);
         let mut at = dir;
         while let Some(parent) = self.dir(at).parent {
-            each(cstr_at(&self.dir_names, self.dir(at).name).to_bytes());
+            names.push(cstr_at(&self.dir_names, self.dir(at).name));
             at = parent;
+        }
+        path.clear();
+        path.extend_from_slice(start);
+        for name in names.into_iter().rev() {
+            push_component(path, name.to_bytes());
         }
     }
 }

@@ -39,6 +39,22 @@ proptest! {
     }
 
     #[test]
+    fn paths_are_compared_without_building_them(tree in random_tree(60)) {
+        // Names that differ from a directory only by a byte that sorts before or after the slash.
+        let other = testkit::TreeBuilder::new();
+        let names = ["d/x", "d.b", "d0", "d/y/z", "d/y.z", "d/y/a/b", "d-/a"];
+        let other = names.iter().fold(other, |other, name| other.file(name, *name)).make_temp();
+        let temp = TempTree::new();
+        tree.make(&temp);
+        let tree = found_with(&[temp.path(), other.path()], &options());
+        for a in ids(&tree) {
+            for b in ids(&tree) {
+                prop_assert_eq!(tree.compare_paths(a, b), tree.path(a).cmp(&tree.path(b)));
+            }
+        }
+    }
+
+    #[test]
     fn a_visitor_sees_every_file_and_its_notes_are_stored(
         tree in random_tree(60),
         threads in select(vec![1, 8]),
