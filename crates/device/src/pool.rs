@@ -49,7 +49,7 @@ pub struct WorkerPool<'a> {
     pub pieces: Option<usize>,
     /// Whether all threads start at once, because a single work item may take long. Otherwise, only
     /// one thread starts, and the others follow if work is left after a quarter of a millisecond.
-    pub eager: bool,
+    pub all_at_once: bool,
     /// Whether `work` opens files for writing. The pool then waits until each thread has its own
     /// descriptor table, so that no thread keeps a copy of another one's open file.
     pub writes: bool,
@@ -101,7 +101,7 @@ impl WorkerPool<'_> {
         let results = Mutex::new(Vec::new());
         let others = OthersStart {
             at: Instant::now() + ALONE,
-            pending: AtomicBool::new(!(self.eager || self.disk.is_cold())),
+            pending: AtomicBool::new(!(self.all_at_once || self.disk.is_cold())),
         };
         let shared = Shared { pool: *self, others, each: work, size: AtomicUsize::new(1), results };
         std::thread::scope(|scope| {
@@ -283,7 +283,7 @@ mod tests {
     }
 
     fn pool_of<'a>(threads: Threads, disk: &'a Disk, progress: &'a Progress) -> WorkerPool<'a> {
-        WorkerPool { disk, threads, pieces: None, eager: true, writes: false, progress }
+        WorkerPool { disk, threads, pieces: None, all_at_once: true, writes: false, progress }
     }
 
     /// Runs a pool whose work items sleep. Returns the number of items that each thread processed.

@@ -11,6 +11,10 @@ use crate::work::Work;
 /// Classes of files that share their size. The names of an inode are adjacent.
 pub(crate) type Classes = Sets<Class>;
 
+/// Number of classes that a thread takes at a time. Most classes take less than a microsecond, so
+/// fewer are not worth starting a thread.
+pub(crate) const CLASSES_PER_STEP: usize = 256;
+
 /// What the files of a class have in common.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class {

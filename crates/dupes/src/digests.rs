@@ -7,8 +7,7 @@ use walk::{FileId, Problem};
 
 use crate::contents::known_digest;
 use crate::holes::has_holes_over;
-use crate::prefilter::MIN_BATCH_BYTES;
-use crate::prefilter::read_order::{ReadRequest, ReadTarget};
+use crate::prefilter::read_order::{MIN_BATCH_BYTES, ReadRequest, ReadTarget};
 use crate::prefilter::reading::read;
 use crate::sets::Sets;
 use crate::validate::inodes;

@@ -8,10 +8,9 @@ use runtime::{Interrupted, Progress};
 use walk::{DirId, FileId, Tree, to_u32};
 
 use crate::Found;
-use crate::classes::{Class, Classes, inodes};
+use crate::classes::{CLASSES_PER_STEP, Class, Classes, inodes};
 use crate::disk_usage;
 use crate::group::Group;
-use crate::prefilter::CLASSES_PER_STEP;
 use crate::sets::{Set, Sets};
 use crate::states::{State, state};
 use crate::work::Work;

@@ -118,7 +118,7 @@ impl Work<'_> {
             disk,
             threads,
             pieces: Some(count.div_ceil(step)),
-            eager: true,
+            all_at_once: true,
             writes: false,
             progress,
         };

@@ -27,12 +27,6 @@ use crate::prefilter::read_order::{PrefixTarget, ReadTarget, SEEK_BOUND_PREFIX_B
 use crate::prefilter::reading::read;
 use crate::work::Work;
 
-pub(crate) use by_prefix::MIN_BATCH_BYTES;
-
-/// Number of classes that a thread takes at a time. Most classes take less than a microsecond, so
-/// fewer are not worth starting a thread.
-pub(crate) const CLASSES_PER_STEP: usize = 256;
-
 /// The result of the prefilter: the sets that remain to be compared.
 pub(crate) struct Prefiltered {
     /// Sets of inodes that may be identical, with one name for each inode. All files of a set can

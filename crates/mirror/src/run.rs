@@ -44,8 +44,14 @@ pub fn mirror(
     job.limit_pool();
     let mut outcome = Outcome::default();
     let threads = options.threads;
-    let pool =
-        WorkerPool { disk: &job.disk, threads, pieces: None, eager: true, writes: true, progress };
+    let pool = WorkerPool {
+        disk: &job.disk,
+        threads,
+        pieces: None,
+        all_at_once: true,
+        writes: true,
+        progress,
+    };
     for other in pool.run(|meter| Worker::new(&job, &LocalSource).run(meter)) {
         outcome.add(other);
     }
@@ -103,8 +109,14 @@ pub(crate) fn receive_for(
     let Threads { first, grows } = options.threads;
     // Start one more thread, because one of the threads only reads messages.
     let threads = Threads { first: first + 1, grows };
-    let pool =
-        WorkerPool { disk: &job.disk, threads, pieces: None, eager: true, writes: true, progress };
+    let pool = WorkerPool {
+        disk: &job.disk,
+        threads,
+        pieces: None,
+        all_at_once: true,
+        writes: true,
+        progress,
+    };
     let this = std::thread::current().id();
     let reader = Mutex::new(Some(&mut *incoming));
     // Join the queue before the workers start. Workers end as soon as no other thread can produce tasks.

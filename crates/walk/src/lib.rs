@@ -37,7 +37,7 @@ mod open;
 mod tree;
 
 pub use engine::list::from_list;
-pub use engine::listing::{Note, Visitor};
+pub use engine::listing::Visitor;
 pub use engine::options::Options;
 pub use engine::roots::unresponsive;
 pub use engine::walker::walk;
@@ -56,6 +56,6 @@ pub use tree::Tree;
 pub use tree::allocated::usual_allocation;
 pub use tree::hard_links::FurtherNames;
 pub use tree::records::{
-    Device, DirId, DirRecord, FileId, FileRecord, Problem, Reason, Remembered, Root, Skipped,
+    Device, DirId, DirRecord, FileId, FileRecord, Note, Problem, Reason, Remembered, Root, Skipped,
     push_component, to_u32,
 };

@@ -140,8 +140,14 @@ fn on_disk(
     let DiskBatch { disk, groups } = batch;
     let groups = Mutex::new(groups);
     let (threads, progress) = (shared.options.threads, shared.progress);
-    let pool =
-        WorkerPool { disk: &disk, threads, pieces: None, eager: true, writes: true, progress };
+    let pool = WorkerPool {
+        disk: &disk,
+        threads,
+        pieces: None,
+        all_at_once: true,
+        writes: true,
+        progress,
+    };
     pool.run(|meter: &mut WaitMeter<'_>| {
         let mut worker = Worker {
             shared,

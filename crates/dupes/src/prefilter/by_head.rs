@@ -6,13 +6,17 @@ use content::{Fingerprints, Head, head_length};
 use runtime::Interrupted;
 use walk::FileId;
 
-use crate::classes::{Classes, SameSize, inodes};
+use crate::classes::{CLASSES_PER_STEP, Classes, SameSize, inodes};
 use crate::parallel::DiskItem;
-use crate::prefilter::CLASSES_PER_STEP;
-use crate::prefilter::by_prefix::{LargeSets, next_length};
 use crate::prefilter::first_reads::ClassToSplit;
-use crate::prefilter::read_order::{PrefixTarget, SEEK_BOUND_PREFIX_BYTES};
+use crate::prefilter::read_order::{PrefixTarget, SEEK_BOUND_PREFIX_BYTES, next_length};
+use crate::sets::Sets;
 use crate::work::Work;
+
+/// Sets that cannot be compared side by side yet, each with the target of its next read. Each of
+/// these sets has too many files, has files that are far apart on a seek-bound disk, or has a file
+/// with a known digest.
+pub(super) type LargeSets = Sets<PrefixTarget>;
 
 /// The parts of classes that still have to be decided.
 #[derive(Default)]

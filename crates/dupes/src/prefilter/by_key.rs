@@ -5,12 +5,11 @@ use fsops::File;
 use runtime::{Interrupted, Progress};
 use walk::{FileId, Problem};
 
-use crate::classes::SameSize;
+use crate::classes::{CLASSES_PER_STEP, SameSize};
 use crate::contents::record_equal;
 use crate::keys::{ContentKey, ContentKeys};
-use crate::prefilter::read_order::{ReadRequest, ReadTarget};
+use crate::prefilter::read_order::{MIN_BATCH_BYTES, ReadRequest, ReadTarget};
 use crate::prefilter::reading::read;
-use crate::prefilter::{CLASSES_PER_STEP, MIN_BATCH_BYTES};
 use crate::work::Work;
 use crate::worker::Worker;
 

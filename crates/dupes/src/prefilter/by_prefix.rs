@@ -1,30 +1,18 @@
 //! Splits sets by the BLAKE3 of increasingly long prefixes.
 
-use content::{PrefixDigest, round_length};
+use content::PrefixDigest;
 use runtime::Interrupted;
 use walk::{FileId, Problem};
 
 use crate::contents::{known_digest, record_equal};
 use crate::holes::has_huge_holes;
-use crate::prefilter::by_head::Splitter;
-use crate::prefilter::read_order::{PrefixTarget, ReadRequest, ReadTarget};
+use crate::prefilter::by_head::{LargeSets, Splitter};
+use crate::prefilter::read_order::{
+    MIN_BATCH_BYTES, PrefixTarget, ReadRequest, ReadTarget, next_length,
+};
 use crate::prefilter::reading::{Prefixes, prefix_of, read};
-use crate::sets::{Set, Sets};
+use crate::sets::Set;
 use crate::work::Work;
-
-/// Sets that cannot be compared side by side yet, each with the target of its next read. Each of
-/// these sets has too many files, has files that are far apart on a seek-bound disk, or has a file
-/// with a known digest.
-pub(super) type LargeSets = Sets<PrefixTarget>;
-
-/// Each round multiplies the prefix length by this factor. A file that differs early then costs
-/// little more than necessary, and a file that never differs needs few rounds.
-const PREFIX_GROWTH_FACTOR: u64 = 8;
-
-/// Minimum number of bytes of large sets to read before these sets are split. Results are recorded
-/// only after the split, so a search that is stopped has to read the batch again when it continues.
-/// This is far more data than passes under the head of a hard disk between the reads of two files.
-pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
 
 /// Splits the large sets by increasingly long prefixes until each is decided or small. Continues
 /// with sets that have already been split before it starts new ones.
@@ -94,11 +82,6 @@ fn split_set(
             splitter.sets.push(&files, size);
         }
     }
-}
-
-/// Returns the next prefix length for files of `size` that have been read up to `length`.
-pub(super) fn next_length(length: u64, size: u64) -> u64 {
-    round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
 }
 
 /// Removes and returns the sets that were added last; as many as are needed for a batch of reads.

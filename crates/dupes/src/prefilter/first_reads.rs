@@ -3,8 +3,7 @@
 use runtime::Interrupted;
 use walk::FileId;
 
-use crate::classes::{Class, Classes, SameSize, inodes};
-use crate::prefilter::CLASSES_PER_STEP;
+use crate::classes::{CLASSES_PER_STEP, Class, Classes, SameSize, inodes};
 use crate::prefilter::read_order::ReadRequest;
 use crate::sets::Set;
 use crate::work::Work;

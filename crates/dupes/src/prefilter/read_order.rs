@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use content::{HashRange, PrefixDigest, head_length};
+use content::{HashRange, PrefixDigest, head_length, round_length};
 use fsops::SharedLayout;
 use runtime::Interrupted;
 use walk::{FileId, Tree};
@@ -20,6 +20,20 @@ use crate::worker::Worker;
 /// Number of bytes to read from a file on a seek-bound disk before it is known whether the file has
 /// a duplicate. Reading them takes some 7 ms at 150 MB/s, about as long as the seek to the file.
 pub(crate) const SEEK_BOUND_PREFIX_BYTES: u64 = 1 << 20;
+
+/// Minimum number of bytes of large sets to read before these sets are split. Results are recorded
+/// only after the split, so a search that is stopped has to read the batch again when it continues.
+/// This is far more data than passes under the head of a hard disk between the reads of two files.
+pub(crate) const MIN_BATCH_BYTES: u64 = 8 << 30;
+
+/// Each round multiplies the prefix length by this factor. A file that differs early then costs
+/// little more than necessary, and a file that never differs needs few rounds.
+const PREFIX_GROWTH_FACTOR: u64 = 8;
+
+/// Returns the next prefix length for files of `size` that have been read up to `length`.
+pub(crate) fn next_length(length: u64, size: u64) -> u64 {
+    round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
+}
 
 /// What to read of the files of a set next.
 #[derive(Clone, Copy, Debug)]

@@ -139,7 +139,14 @@ impl<'a> Job<'a> {
 
     pub(crate) fn pool(&self) -> WorkerPool<'_> {
         let (threads, progress) = (self.options.threads, self.progress);
-        WorkerPool { disk: &self.disk, threads, pieces: None, eager: true, writes: false, progress }
+        WorkerPool {
+            disk: &self.disk,
+            threads,
+            pieces: None,
+            all_at_once: true,
+            writes: false,
+            progress,
+        }
     }
 
     /// Returns whether to run a round in disk order. Such a round may first probe the disk.

@@ -36,7 +36,7 @@ pub(crate) fn walk(
         disk: &request.disk,
         threads: request.threads,
         pieces: None,
-        eager: true,
+        all_at_once: true,
         writes: false,
         progress,
     };

@@ -227,7 +227,7 @@ impl<'a> DiskWalk<'a> {
             disk: &self.disk,
             threads,
             pieces: None,
-            eager: false,
+            all_at_once: false,
             writes: false,
             progress,
         };

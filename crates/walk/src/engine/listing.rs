@@ -10,7 +10,7 @@ use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 use crate::filter::own::OwnFiles;
 use crate::filter::system::is_system_dir;
 use crate::filter::{Filter, QUARANTINE_PREFIX};
-use crate::tree::records::{DirId, FileRecord, Problem, Reason, push_component, to_u32};
+use crate::tree::records::{DirId, FileRecord, Note, Problem, Reason, push_component, to_u32};
 use crate::tree::store::{Store, skip_kind};
 
 /// An automount point, identified by its directory and name.
@@ -42,9 +42,6 @@ pub(crate) struct Listing<'a> {
 /// so a wait is noticed after 160 ms. On a warm disk, reading the clock every 16 entries costs
 /// little.
 const CLOCK_INTERVAL: u64 = 16;
-
-/// What a visitor stores for a file. A file without a note has the default note.
-pub type Note = [u64; 2];
 
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {

@@ -1,9 +1,8 @@
 //! Merges the results of all workers into one tree.
 
-use crate::engine::listing::Note;
 use crate::tree::Tree;
 use crate::tree::hard_links::LinkedNames;
-use crate::tree::records::to_u32;
+use crate::tree::records::{Note, to_u32};
 use crate::tree::store::Store;
 use crate::tree::table::Directories;
 

@@ -14,12 +14,11 @@ use std::ffi::CStr;
 
 use fsops::{FileKey, Stat};
 
-use crate::engine::listing::Note;
 use crate::tree::allocated::Allocations;
 use crate::tree::hard_links::FurtherNames;
 use crate::tree::records::{
-    Device, DirId, DirRecord, FileId, FileRecord, Problem, Remembered, Root, Skipped, cstr_at,
-    push_component,
+    Device, DirId, DirRecord, FileId, FileRecord, Note, Problem, Remembered, Root, Skipped,
+    cstr_at, push_component,
 };
 use crate::tree::skipped_names::SkippedNames;
 

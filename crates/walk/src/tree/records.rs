@@ -15,6 +15,10 @@ pub struct DirId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId(pub u32);
 
+/// Two numbers that a [`crate::Visitor`] stores for a file. A file without a note has the default
+/// note.
+pub type Note = [u64; 2];
+
 /// One name of a regular file.
 #[derive(Clone, Copy, Debug)]
 pub struct FileRecord {

@@ -4,10 +4,9 @@ use std::ffi::CStr;
 
 use fsops::{Kind, Stat};
 
-use crate::engine::listing::Note;
 use crate::tree::allocated::Allocations;
 use crate::tree::hard_links::LinkedNames;
-use crate::tree::records::{DirId, FileRecord, Problem, Skipped, to_u32};
+use crate::tree::records::{DirId, FileRecord, Note, Problem, Skipped, to_u32};
 use crate::tree::skipped_names::SkippedNames;
 
 /// The files of one directory in the store of a worker.
