@@ -39,9 +39,7 @@ const BUFFER_BYTES: usize = 64 << 10;
 ///
 /// Never, because no thread panics.
 pub fn run(root: &Path, list: Option<&Path>) -> Result<(u64, u64), Failure> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let top = rustix::fs::openat(CWD, root, flags, Mode::empty());
-    let top = Arc::new(top.map_err(|e| Failure::at(root, e))?);
+    let top = Arc::new(open_root(root)?);
     let unlisted =
         |node, name: &CStr| Unlisted { node, parent: Arc::clone(&top), name: name.into() };
     let (list, start) = match list {
@@ -66,6 +64,12 @@ pub fn run(root: &Path, list: Option<&Path>) -> Result<(u64, u64), Failure> {
         ended.collect::<Vec<_>>().into_iter().collect::<Result<(), Failure>>()
     })?;
     Ok((walk.dirs.into_inner(), walk.names.into_inner()))
+}
+
+/// Opens the root of a tree. The descriptor only serves to open directories below it.
+pub(crate) fn open_root(root: &Path) -> Result<OwnedFd, Failure> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat(CWD, root, flags, Mode::empty()).map_err(|e| Failure::at(root, e))
 }
 
 /// Returns the list of directories in the form that [`run`] reads. Each record ends with NUL. It

@@ -9,6 +9,7 @@
 //! | [`load`] | a load generator for web servers |
 //! | [`measure`], `stats` | one measured run; medians and ranks of many |
 //! | `rules`, [`bare_walk`], [`globset_walk`] | rule files for races of `lop sweep`, the least that a sweep must do, and a peer |
+//! | [`bare_scan`] | the least that a duplicate finder must do, as a reference for races |
 //! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
 //! | [`head_trace`] | the position of the disk's head during a scan |
 //! | [`filter_graph`] | the time to insert into Bloom filters of many sizes |
@@ -26,6 +27,7 @@
     reason = "bench makes and removes its own trees and records, never a user's files"
 )]
 
+pub mod bare_scan;
 pub mod bare_walk;
 pub mod corpus;
 pub mod counts;

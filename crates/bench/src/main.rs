@@ -18,8 +18,8 @@ use bench::scenario::{Device, Order};
 use bench::store::Store;
 use bench::tools::Programs;
 use bench::{
-    Failure, bare_walk, filter_graph, globset_walk, hdd, head_trace, load, measure, page, race,
-    record, tools,
+    Failure, bare_scan, bare_walk, filter_graph, globset_walk, hdd, head_trace, load, measure,
+    page, race, record, tools,
 };
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -89,6 +89,14 @@ enum Command {
         /// A list of directories that a race wrote, instead of all
         #[arg(long, value_name = "FILE")]
         list: Option<PathBuf>,
+    },
+    /// Make the system calls that no duplicate finder can avoid, as a reference for races
+    #[command(hide = true)]
+    BareScan {
+        /// The tree
+        root: PathBuf,
+        /// A list of its files that a race wrote
+        list: PathBuf,
     },
 }
 
@@ -181,6 +189,10 @@ fn main() -> ExitCode {
         }
         Command::BareWalk { root, list } => bare_walk::run(&root, list.as_deref()).map(|found| {
             println!("{} directories, {} names", found.0, found.1);
+            Vec::new()
+        }),
+        Command::BareScan { root, list } => bare_scan::run(&root, &list).map(|done| {
+            println!("{done}");
             Vec::new()
         }),
     };

@@ -18,7 +18,7 @@ use crate::record::{Role, Tool};
 use crate::scenario::Work;
 
 pub(crate) use entrants::{
-    BARE_WALK, BARE_WALK_WITH_STATX, DUCKDB, ENTRANTS, LOP_FLEET, LOP_FLEET_ANSWER,
+    BARE_SCAN, BARE_WALK, BARE_WALK_WITH_STATX, DUCKDB, ENTRANTS, LOP_FLEET, LOP_FLEET_ANSWER,
     LOP_FLEET_SPARK, LOP_WITHOUT_NAMES, NGINX_COPY, NGINX_LIMIT, NGINX_SENDFILE, PURGE,
     STATIC_WEB_SERVER,
 };
@@ -63,9 +63,10 @@ pub struct Entrant {
     pub(crate) source: Source,
     /// The command line. Placeholders stand for the parts that differ between runs: `DIR`, `SRC`,
     /// `DST`, `FILE` (a result or catalog, missing at the start), `EMPTY` (a directory), `RSH`
-    /// (followed by a host), `RULES/NAME` (a rule file or a script), `CATALOG` (of the
-    /// tree), `CONF/NAME` (a configuration of a server), `PORT`, `MASTER` (of a Spark cluster), and
-    /// the programs `lop-bench`, `lop`, `lop-fleet` and `python`. A shell runs a command line that contains `&&`.
+    /// (followed by a host), `RULES/NAME` (a rule file or a script), `CATALOG` (of the tree), `LIST`
+    /// (of the files in the tree), `CONF/NAME` (a configuration of a server), `PORT`, `MASTER` (of a
+    /// Spark cluster), and the programs `lop-bench`, `lop`, `lop-fleet` and `python`. A shell runs a
+    /// command line that contains `&&`.
     command: &'static str,
     /// True if `FILE` is kept from the previous run.
     pub(crate) remembers: bool,
@@ -92,6 +93,8 @@ pub(crate) struct Places {
     pub(crate) rules: PathBuf,
     /// `CATALOG`: a catalog of the tree that a race made before.
     pub(crate) catalog: PathBuf,
+    /// `LIST`: the files of the tree, with what a finder must read of them.
+    pub(crate) list: PathBuf,
     /// `CONF` and `CONF/...`: the directory of configurations of servers.
     pub(crate) conf: PathBuf,
     /// `PORT`: the port of a server.
@@ -159,6 +162,7 @@ impl Places {
             "FILE" => &self.file,
             "EMPTY" => &self.empty,
             "CATALOG" => &self.catalog,
+            "LIST" => &self.list,
             "CONF" => &self.conf,
             BENCH => return this().into_os_string(),
             "RSH" => return OsString::from(&self.rsh),
@@ -395,6 +399,7 @@ mod tests {
             rsh: "ssh -p 7".into(),
             rules: PathBuf::from("/rules"),
             catalog: PathBuf::from("/db"),
+            list: PathBuf::from("/list"),
             conf: PathBuf::from("/conf"),
             port: 8080,
             master: "spark://m:1".into(),
@@ -406,6 +411,8 @@ mod tests {
             found.argv(&places).join(" ".as_ref()).into_string().expect("text")
         };
         assert_eq!(line("lop", Work::Find), "/bin/lop scan --no-catalog -q --format fdupes /t");
+        let bare_scan = line("bare scan", Work::Find);
+        assert!(bare_scan.ends_with(" bare-scan /t /list"), "{bare_scan}");
         let script = r#"rsync -a --delete "$1"/ "$2"/ && rmdir "$3""#;
         assert_eq!(line("rsync", Work::Delete), format!("sh -c {script} sh /e /t /t"));
         let script =

@@ -1,16 +1,18 @@
 //! Races of duplicate finders. The tree does not change, and every answer is checked.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::path::PathBuf;
 
 use super::{Race, SLOW_RUN_S, Setup, hdd_settings};
 use crate::Failure;
+use crate::bare_scan;
 use crate::corpus::{Counts, Spec};
 use crate::image::{Image, Mounted, drop_caches};
 use crate::measure::Usage;
 use crate::record::{Ending, Role};
 use crate::scenario::{Cache, Device, Work};
-use crate::tools::{Entrant, Groups};
+use crate::tools::{BARE_SCAN, Entrant, Groups, Places};
 
 /// A tree on its storage.
 struct PlacedTree {
@@ -51,7 +53,7 @@ impl Race {
                 self.untimed(setup, &placed, &ids)?;
             }
             for round in 1..=self.rounds(setup) {
-                for entrant in self.entrants(Work::Find) {
+                for entrant in self.finders(cache) {
                     let slow = walls.get(entrant.name).is_none_or(|&wall| wall > SLOW_RUN_S);
                     if round == 1 || !slow {
                         placed.ready(cache)?;
@@ -61,6 +63,14 @@ impl Race {
             }
         }
         Ok(())
+    }
+
+    /// Returns the tools that take part. The bare scan needs warm caches: it reads in the order of
+    /// its list, and its time on a cold disk would be that of this order.
+    fn finders(&self, cache: Cache) -> Vec<&'static Entrant> {
+        let mut finders = self.entrants(Work::Find);
+        finders.retain(|entrant| cache == Cache::Warm || entrant.name != BARE_SCAN);
+        finders
     }
 
     fn once(
@@ -91,7 +101,8 @@ impl Race {
     }
 
     /// Runs every tool once, compares its answer with the content of the tree, and notes the result
-    /// in the scenarios. Returns the time of each tool.
+    /// in the scenarios. Returns the time of each tool. Also writes the list for the bare scan, which
+    /// gives no answer.
     fn untimed(
         &mut self,
         setup: &Setup,
@@ -99,10 +110,12 @@ impl Race {
         ids: &[String],
     ) -> Result<BTreeMap<&'static str, f64>, Failure> {
         let truth = setup.spec.groups(&placed.root)?;
-        let file = self.places(placed.root.clone()).file;
+        let Places { file, list, .. } = self.places(placed.root.clone());
+        let files = bare_scan::write_list(&placed.root, &truth)?;
+        fs::write(&list, files).map_err(|e| Failure::at(&list, e))?;
         let output = self.options.store.join("output");
         let (mut walls, mut wrong) = (BTreeMap::new(), Vec::new());
-        for entrant in self.entrants(Work::Find) {
+        for entrant in self.finders(setup.caches[0]) {
             let usage = self.once(placed, &ids[0], entrant, 0)?;
             if usage.ending != Ending::Stopped {
                 walls.insert(entrant.name, usage.wall_s);
@@ -111,7 +124,7 @@ impl Race {
                 Ending::Stopped => Some("took too long".to_owned()),
                 Ending::Failed => Some("failed".to_owned()),
                 Ending::Done => match entrant.groups(&output, &file) {
-                    Ok(found) => difference(&truth, &found.unwrap_or_default()),
+                    Ok(found) => found.and_then(|found| difference(&truth, &found)),
                     Err(reason) => Some(format!("gave no answer ({reason})")),
                 },
             };

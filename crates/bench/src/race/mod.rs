@@ -236,6 +236,7 @@ impl Race {
             rsh: self.server.as_ref().map(Sshd::rsh).unwrap_or_default(),
             rules: self.options.store.join("rules"),
             catalog: self.options.store.join("catalog.db"),
+            list: self.options.store.join("list"),
             conf: self.options.store.join("conf"),
             port: 0,
             master: String::new(),

@@ -42,13 +42,17 @@ use Work::{
 };
 
 /// All programs. Each program must be installable with one command.
-pub(crate) const ENTRANTS: [Entrant; 75] = [
+pub(crate) const ENTRANTS: [Entrant; 76] = [
     Entrant {
         role: Role::Ours,
         ..lop("lop", "lop scan --no-catalog -q --format fdupes DIR", false)
     },
     lop("lop, new catalog", "lop scan --catalog FILE -q --format fdupes DIR", false),
     lop("lop, again", "lop scan --catalog FILE -q --format fdupes DIR", true),
+    Entrant {
+        role: Role::Aside,
+        ..peer(BARE_SCAN, Find, Source::Here, "lop-bench bare-scan DIR LIST", Nothing)
+    },
     peer(
         "fclones",
         Find,
@@ -273,6 +277,9 @@ const fn server(name: &'static str, source: Source, command: &'static str) -> En
 const fn nginx(name: &'static str, work: Work, command: &'static str) -> Entrant {
     Entrant { version: "-v", ..peer(name, work, Debian("nginx"), command, Answer::None) }
 }
+
+/// The name of the reference for duplicate finders ([`crate::bare_scan`]).
+pub(crate) const BARE_SCAN: &str = "bare scan";
 
 /// The name of the reference for previews ([`crate::bare_walk`]).
 pub(crate) const BARE_WALK: &str = "bare walk";
