@@ -22,6 +22,12 @@ while the other finders trust a hash.
 which reads only what has changed. fclones and czkawka can keep a similar cache, but it is turned off in these races.
 Neither of the two compares like with like, so both are shown in italics and not ranked.
 
+**bare scan** makes only the system calls that no finder can avoid. It gets a list of the files and of what must be
+read of them, so it knows the answer. Two threads open and list the directories, call `statx` for each file, and read
+each file that has a duplicate, as well as the first 8 KiB of each other file whose size is not unique. It hashes,
+compares and prints nothing, and takes part only with warm caches
+([source](../../crates/bench/src/bare_scan.rs)).
+
 Tools that make hard links find the groups first. lop keeps a catalog, writes a journal to disk before each change, and
 compares each file again immediately before it replaces it. jdupes compares files once, and fclones and rdfind compare
 checksums. **lop, quarantine** moves the same files aside instead. The other tools cannot do that.

@@ -3,6 +3,7 @@
 //! Every row is computed from the record. A row whose figures are missing says so, and is never
 //! left out, because an absent row could hide a failure.
 
+mod find;
 mod fleet;
 mod review;
 mod serve;
@@ -90,6 +91,7 @@ pub(super) fn score(job: Job, comparisons: &[&Comparison]) -> Option<String> {
 fn of_job(job: Job, comparisons: &[&Comparison]) -> Vec<Requirement> {
     match job {
         _ if comparisons.is_empty() => Vec::new(),
+        Job::FindWarm => find::requirements(comparisons),
         Job::Sweep => sweep::requirements(comparisons),
         Job::Review => review::requirements(comparisons),
         Job::Serve => serve::requirements(comparisons),

@@ -1,9 +1,9 @@
-//! The tables of requirements on the pages about sweeps, reviews and exports.
+//! The tables of requirements on the pages about warm scans, sweeps, reviews and exports.
 
 use bench::record::{Count, Record, Run};
 use bench::scenario::{Scenario, Work};
 
-use super::races::{fleet, review, sweep as race};
+use super::races::{all, find, fleet, review, sweep as race};
 use super::{names, only, pages_of, rows, text_of};
 
 fn figures(record: Record) -> Vec<String> {
@@ -51,6 +51,24 @@ fn what_was_not_raced_is_shown_as_not_measured() {
     for row in [2, 5, 6, 8, 11, 12] {
         assert_eq!(figures[row], "not measured", "{figures:?}");
     }
+}
+
+#[test]
+fn the_requirements_of_scans_are_about_warm_trees() {
+    let text = pages_of(&all());
+    let expected = ["**0.40x**", "1.27x", "**0.40x**", "1.05x", "0.58x"];
+    assert_eq!(column(&text, "## Requirements", 2), expected);
+    assert_eq!(text.matches("## Requirements").count(), 1, "not for cold caches and hard disks");
+    assert!(text_of(&all()).contains("lop meets 3 of 5 requirements"), "{text}");
+}
+
+#[test]
+fn scans_without_a_bare_scan_and_other_sizes_are_shown_as_not_measured() {
+    let mut record = find();
+    record.runs.retain(|run| run.tool != "bare scan");
+    let figures = column(&pages_of(&only("find", record)), "## Requirements", 2);
+    let none = "not measured";
+    assert_eq!(figures, ["**0.40x**", none, "**0.40x**", none, none]);
 }
 
 #[test]
