@@ -13,6 +13,7 @@
 //! | [`record`], [`page`] | the CSV files of a race, and the pages computed from them |
 //! | [`head_trace`] | the position of the disk's head during a scan |
 //! | [`filter_graph`] | the time to insert into Bloom filters of many sizes |
+//! | [`profile`] | the processor time of a scan by kind of work |
 //! | [`counts`] | system calls, bytes and instructions, compared with a stored reference |
 //!
 //! Races and counts run lop only as a command, as any user does. They therefore cannot favour lop or
@@ -39,6 +40,7 @@ pub mod image;
 pub mod load;
 pub mod measure;
 pub mod page;
+pub mod profile;
 pub mod race;
 pub mod record;
 mod rules;

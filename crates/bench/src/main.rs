@@ -19,7 +19,7 @@ use bench::store::Store;
 use bench::tools::Programs;
 use bench::{
     Failure, bare_scan, bare_walk, filter_graph, globset_walk, hdd, head_trace, load, measure,
-    page, race, record, tools,
+    page, profile, race, record, tools,
 };
 use clap::{Args, Parser, Subcommand};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -65,6 +65,14 @@ enum Command {
         /// The folder that keeps the image
         #[arg(long, value_name = "DIR", default_value = "/var/tmp/lop-bench")]
         store: PathBuf,
+    },
+    /// Print the shares of the processor time of a scan by kind of work; needs perf
+    Profile {
+        /// The tree
+        tree: PathBuf,
+        /// The lop binary to run, instead of the optimised one from this build
+        #[arg(long, value_name = "FILE")]
+        lop: Option<PathBuf>,
     },
     /// Time inserts into Bloom filters of 8 KiB to 1 GiB, for docs/design/scanning.md
     FilterGraph,
@@ -175,6 +183,7 @@ fn main() -> ExitCode {
             hdd::serve(&backing, &point, &settings).map(|()| Vec::new())
         }
         Command::HeadTrace { name, lop, store } => record_head_trace(&name, lop.as_deref(), &store),
+        Command::Profile { tree, lop } => print_profile(&tree, lop.as_deref()),
         Command::FilterGraph => record_filter_graph(),
         Command::Measure { task } => measure::stored(&task).map(|usage| {
             println!("{usage}");
@@ -317,6 +326,11 @@ fn record_head_trace(
 ) -> Result<Vec<String>, Failure> {
     let moments = head_trace::record(&lop(given)?, &Store::open(store)?)?;
     println!("kept as {}", head_trace::write(&root(), name, &moments)?.display());
+    Ok(Vec::new())
+}
+
+fn print_profile(tree: &Path, given: Option<&Path>) -> Result<Vec<String>, Failure> {
+    println!("{}", profile::record(&lop(given)?, tree)?);
     Ok(Vec::new())
 }
 

@@ -8,7 +8,7 @@
 //! | `screenshots` | [`screenshots`]: the pictures of the pages in `docs/serve.md`, taken again |
 //! | `tidy` | [`tidy`]: rules that no lint checks |
 //! | `fuzz` | [`fuzz`]: the fuzzers |
-//! | `corpus`, `race`, `counts`, `disk`, `head-trace`, `filter-graph` | [`instrument`]: commands of the crate `bench`, built on demand |
+//! | `corpus`, `race`, `counts`, `disk`, `head-trace`, `filter-graph`, `profile` | [`instrument`]: commands of the crate `bench`, built on demand |
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for the terminal")]
 
@@ -47,7 +47,9 @@ Usage: cargo xtask COMMAND
   disk       Put a simulated hard disk in front of a file
   head-trace Record the head of a simulated disk during a scan, for docs/io.md
   filter-graph
-             Time inserts into Bloom filters of many sizes, for docs/design/scanning.md";
+             Time inserts into Bloom filters of many sizes, for docs/design/scanning.md
+  profile DIR
+             Print the shares of the processor time of a scan by kind of work, for docs/design/profile.md";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -68,7 +70,7 @@ fn main() -> ExitCode {
         Some("screenshots") => screenshots::run(&root),
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
-        Some("corpus" | "race" | "counts" | "disk" | "head-trace" | "filter-graph") => {
+        Some("corpus" | "race" | "counts" | "disk" | "head-trace" | "filter-graph" | "profile") => {
             let args: Vec<_> = std::env::args_os().skip(1).collect();
             match instrument::run(&root, &args) {
                 Ok(true) => Ok(Vec::new()),
