@@ -6,7 +6,7 @@
 //! list says how many bytes a finder must read of a file, the file is opened and read by `pread`. The
 //! scan hashes and compares no bytes. It reads a file completely if another file is equal, and reads
 //! 8 KiB if another file has only the same size. The list is made from the known content of the tree
-//! ([`write_list`]). The time contains the start of the process and the reading of the list.
+//! (`write_list`). The time contains the start of the process and the reading of the list.
 //!
 //! The scan must stay this bare. Anything that it does besides would flatter lop.
 
@@ -56,7 +56,7 @@ impl fmt::Display for Done {
     }
 }
 
-/// Scans the tree below `root` by a list of [`write_list`].
+/// Scans the tree below `root` by a list of `write_list`.
 ///
 /// # Errors
 ///
