@@ -19,9 +19,8 @@ const FIRST: u64 = 8 * 1024;
 
 /// XXH3-64 of the first [`head_length`] bytes of a file. A hash of 0 is stored as 1.
 ///
-/// Heads only eliminate candidates. Files with equal heads are still compared by their bytes or by
-/// BLAKE3, so a collision causes an unnecessary read but no error. The hash has only 64 bits to
-/// keep the records of files small.
+/// On its own, a head only eliminates candidates. Files with equal heads are then compared by content
+/// key, bytes or BLAKE3. The hash has only 64 bits to keep the records of files small.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Head(pub NonZeroU64);
 

@@ -47,8 +47,9 @@ pub struct WorkerPool<'a> {
     pub threads: Threads,
     /// The number of work items, if known. It limits the number of threads.
     pub pieces: Option<usize>,
-    /// Whether all threads start at once, because a single work item may take long. Otherwise, only
-    /// one thread starts, and the others follow if work is left after a quarter of a millisecond.
+    /// Whether all threads start at once, because a single work item may take long. A walk has this
+    /// unset: only one thread starts, and the others follow if work is left after a quarter of a
+    /// millisecond.
     pub all_at_once: bool,
     /// Whether `work` opens files for writing. The pool then waits until each thread has its own
     /// descriptor table, so that no thread keeps a copy of another one's open file.
@@ -69,6 +70,9 @@ pub struct WaitMeter<'a> {
     before: ThreadUsage,
     /// The value of [`time_without_processor`] when it was last queried.
     delayed_before: Duration,
+    /// True if every work item accesses the disk, as in a walk. Items of other pools may only compute,
+    /// so they do not show that the disk is warm.
+    is_walk: bool,
 }
 
 /// When the other threads of a pool start.
@@ -182,6 +186,7 @@ fn work_on<'scope, R: Send, F: Fn(&mut WaitMeter<'_>) -> R + Sync>(
             ThreadUsage::default()
         },
         delayed_before: Duration::ZERO,
+        is_walk: !shared.pool.all_at_once,
     };
     let result = (shared.each)(&mut meter);
     shared.results.lock().push(result);
@@ -248,7 +253,9 @@ impl WaitMeter<'_> {
                 delayed.saturating_sub(std::mem::replace(&mut self.delayed_before, delayed));
             waited = share(idle.saturating_sub(delay));
         }
-        self.disk.note_sample(busy, fetches > 0 || idle * 4 > busy);
+        if self.is_walk {
+            self.disk.note_sample(busy, fetches > 0 || idle * 4 > busy);
+        }
         if fetches > 0 && waited * 2 > busy {
             self.disk.note_wait(waited);
             // The pool must not grow until the disk is known to be cold. With more threads than

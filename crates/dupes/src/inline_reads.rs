@@ -74,9 +74,14 @@ impl<'a> InlineReader<'a> {
             let head = read_head(file, stat.size, scratch, self.progress).ok()?;
             return Some([head.0.get(), 0]);
         };
-        // The metadata is not checked again. It was queried a moment ago, and if the file changed since,
-        // its ctime is newer than the one in the tree, so the catalog never trusts what was read.
         let Reading { head, key } = keys.read(file, stat.size, scratch, self.progress).ok()?;
+        // The metadata of a file with one name is not checked again. It was queried a moment ago, and if
+        // the file changed since, its ctime is newer than the one in the tree, so the catalog never
+        // trusts what was read. Another name may have been recorded with the newer ctime.
+        let is_checked = key.is_some() && stat.links > 1;
+        if is_checked && !file.stat().is_ok_and(|now| now.same_version(stat)) {
+            return None;
+        }
         Some([head.0.get(), key.map_or(0, |key| key.0.get())])
     }
 }

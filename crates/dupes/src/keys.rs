@@ -94,6 +94,13 @@ impl ContentKeys {
         self.keys.get_or_init(new)[file.0 as usize].store(key.0.get(), Relaxed);
     }
 
+    /// Removes the key of a file, so that the file is read again.
+    pub(crate) fn forget(&self, file: FileId) {
+        if let Some(keys) = self.keys.get() {
+            keys[file.0 as usize].store(0, Relaxed);
+        }
+    }
+
     /// Copies the key of a name of an inode to another name.
     pub(crate) fn copy(&self, from: FileId, to: FileId) {
         if let Some(key) = self.get(from) {

@@ -37,9 +37,11 @@ pub(crate) fn run(
     is_wanted: impl Fn(FileId) -> bool + Sync,
 ) -> Result<(), Interrupted> {
     let is_wanted = &is_wanted;
-    if work.disks().len() == 1 && work.progress.opened.load(Relaxed) > files.len() as u64 / 2 {
-        // Most files have just been read during the walk. If that took long, the disk is known to be
-        // cold.
+    if let [only] = work.disks()
+        && !only.is_cold()
+        && work.progress.opened.load(Relaxed) > files.len() as u64 / 2
+    {
+        // Most files have just been read during the walk, without waiting for the disk.
         return Ok(());
     }
     match work.disks() {

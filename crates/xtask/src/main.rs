@@ -49,7 +49,7 @@ Usage: cargo xtask COMMAND
   filter-graph
              Time inserts into Bloom filters of many sizes, for docs/design/scanning.md
   profile DIR
-             Print the shares of the processor time of a scan by kind of work, for docs/design/profile.md";
+             Print the shares of the processor time of a scan by kind of work";
 
 fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! The shares of the processor time of a scan by kind of work, for `docs/design/profile.md`.
+//! The shares of the processor time of a scan by kind of work.
 //!
 //! perf samples the stacks of one run of lop after a run that warms the caches. Another run without
 //! perf shows how much of the processors the scan used. This module only prints a table; it keeps no

@@ -8,12 +8,16 @@ use walk::{FileId, Problem};
 use crate::classes::{CLASSES_PER_STEP, SameSize};
 use crate::contents::record_equal;
 use crate::keys::{ContentKey, ContentKeys};
-use crate::prefilter::read_order::{MIN_BATCH_BYTES, ReadRequest, ReadTarget};
+use crate::prefilter::read_order::{ReadRequest, ReadTarget};
 use crate::prefilter::reading::read;
 use crate::work::Work;
 use crate::worker::Worker;
 
-/// Decides all sets, in batches of at least [`MIN_BATCH_BYTES`] to read.
+/// Minimum number of bytes to read before sets are decided. Contents are recorded only then, so a
+/// search that is stopped has to read the batch again when it continues.
+const BATCH_BYTES: u64 = 512 << 20;
+
+/// Decides all sets, in batches of at least [`BATCH_BYTES`] to read.
 pub(super) fn split(work: &Work<'_>, sets: &SameSize) -> Result<Vec<Problem>, Interrupted> {
     let Some(keys) = &work.keys else { return Ok(Vec::new()) };
     let (leaders, mut problems) = (sets.leaders(), Vec::new());
@@ -26,7 +30,7 @@ pub(super) fn split(work: &Work<'_>, sets: &SameSize) -> Result<Vec<Problem>, In
             requests.extend(keyless.map(|&file| ReadRequest { file, target: 0 }));
             bytes += *set.value * (requests.len() - before) as u64;
             count += 1;
-            if bytes >= MIN_BATCH_BYTES {
+            if bytes >= BATCH_BYTES {
                 break;
             }
         }

@@ -108,6 +108,13 @@ fn is_small(work: &Work<'_>, members: &[FileId]) -> bool {
 /// head, copies what is known about another name to it.
 fn leader(work: &Work<'_>, names: &[FileId]) -> FileId {
     let (first, fingerprints) = (names[0], work.fingerprints);
+    if let (Some(keys), [_, others @ ..]) = (&work.keys, names) {
+        let ctime = |file: FileId| work.tree.file(file).ctime_ns;
+        if others.iter().any(|&name| ctime(name) != ctime(first)) {
+            // The inode changed during the walk, perhaps after it was read.
+            names.iter().for_each(|&name| keys.forget(name));
+        }
+    }
     if names.len() > 1 && fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {
         let known = names.iter().find_map(|name| Some((*name, fingerprints.head(name.0)?)));
         if let Some((name, head)) = known {

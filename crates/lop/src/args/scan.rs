@@ -115,10 +115,12 @@ pub(crate) struct ScanArgs {
     #[arg(long, conflicts_with = "no_catalog")]
     pub(crate) reread: bool,
 
-    /// Compare all files byte by byte, also those of up to 64 KiB
+    /// Do not rely on keyed hashes to compare files of up to 64 KiB
     ///
-    /// By default, lop decides by a 128-bit hash with a random key whether files of up to 64 KiB are equal. Larger
-    /// files are compared byte by byte or by BLAKE3. Before lop acts on files, it always compares them byte by byte.
+    /// By default, lop decides by hashes with a random key whether files of up to 64 KiB are equal. With this option,
+    /// it compares them byte by byte or by BLAKE3, like larger files. Files that have not changed since an earlier
+    /// scan are not compared again; add --reread for that. Before 'lop dedupe' replaces a file, it always compares the
+    /// bytes.
     #[arg(long)]
     pub(crate) paranoid: bool,
 

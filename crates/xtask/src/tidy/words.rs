@@ -44,7 +44,7 @@ const RETIRED: &[(&[&str], &str, Scope)] = &[
     (&["squeezed"], "compressed", Everywhere),
     (&["lot"], "batch", Identifiers),
     (&["remake"], "restore", Identifiers),
-    (&["all_at_once"], "inline head reader", Identifiers),
+    (&["eager"], "inline head reader", Identifiers),
     (&["sift"], "prefilter", Everywhere),
     (&["newcomer"], "untracked entry", Everywhere),
     (&["newcomers"], "untracked entries", Everywhere),
