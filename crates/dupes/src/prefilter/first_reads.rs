@@ -112,7 +112,9 @@ fn leader(work: &Work<'_>, names: &[FileId]) -> FileId {
         let ctime = |file: FileId| work.tree.file(file).ctime_ns;
         if others.iter().any(|&name| ctime(name) != ctime(first)) {
             // The inode changed during the walk, perhaps after it was read.
-            names.iter().for_each(|&name| keys.forget(name));
+            for &name in names {
+                keys.forget(name);
+            }
         }
     }
     if names.len() > 1 && fingerprints.head(first.0).is_none() && !fingerprints.dropped(first.0) {
