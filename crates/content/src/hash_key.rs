@@ -1,11 +1,11 @@
-//! A 128-bit hash with a random key, which decides whether small files are equal.
+//! Hashes of 64 and 128 bits with a random key. They decide whether small files are equal.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 
 use twox_hash::{XxHash3_64, XxHash3_128};
 
-/// Number of bytes of the key, which XXH3 calls the secret.
+/// Length of the key in bytes. XXH3 calls the key a secret.
 const KEY_BYTES: usize = 192;
 
 /// The random key of a hash: XXH3 with a random secret.

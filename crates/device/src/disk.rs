@@ -95,7 +95,7 @@ pub struct Disk {
     /// longer reduces it. [`Disk::note_cached`] resets it.
     level_ns: AtomicU64,
     waited_ns: AtomicU64,
-    /// Time that threads have worked since data was last fetched.
+    /// Time for which threads have worked since they last fetched data.
     unfetched_ns: AtomicU64,
     /// [`NOT_SEEK_BOUND`], [`SEEK_BOUND`], or 0 if the disk is not classified.
     seek_bound: AtomicU8,

@@ -1,8 +1,9 @@
 //! Finds classes of files that share their size.
 
 use std::cmp::Ordering;
+use std::thread::Builder;
 
-use runtime::Progress;
+use runtime::{Mutex, Progress};
 use walk::{FileId, FileRecord, Tree, to_u32};
 
 use crate::sets::{Set, Sets};
@@ -15,7 +16,7 @@ pub(crate) type Classes = Sets<Class>;
 /// fewer are not worth starting a thread.
 pub(crate) const CLASSES_PER_STEP: usize = 256;
 
-/// What the files of a class have in common.
+/// The size of the files of a class, and the number of their inodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Class {
     /// Size of each file in bytes.
@@ -89,9 +90,18 @@ fn sort(keys: &mut [Key], threads: usize, order: &(impl Fn(&Key, &Key) -> Orderi
     }
     let half = threads / 2;
     let (smaller, _, larger) = keys.select_nth_unstable_by(keys.len() * half / threads, order);
+    let larger = Mutex::new(Some(larger));
+    let sort_larger = || {
+        let keys = larger.lock().take();
+        if let Some(keys) = keys {
+            sort(keys, threads - half, order);
+        }
+    };
     std::thread::scope(|scope| {
-        scope.spawn(|| sort(larger, threads - half, order));
+        // If the thread does not start, the calling thread sorts both halves.
+        let _unstarted = Builder::new().spawn_scoped(scope, sort_larger);
         sort(smaller, half, order);
+        sort_larger();
     });
 }
 
@@ -126,4 +136,37 @@ pub(crate) fn names_of_inodes<'a>(
             a.inode == b.inode && tree.device_index(a.dir) == tree.device_index(b.dir)
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use walk::FileId;
+
+    use super::{Key, MIN_SORTED, sort};
+
+    #[test]
+    fn several_threads_sort_as_one_does() {
+        let count = u32::try_from(5 * MIN_SORTED).expect("few keys");
+        // Multiplication by an odd number permutes the numbers, and many keys share a size.
+        let key = |n: u32| {
+            let n = n.wrapping_mul(2_654_435_761);
+            Key {
+                size: u64::from(n % 1000),
+                device: n % 3,
+                file: FileId(n),
+                inode: u64::from(n / 7),
+            }
+        };
+        let keys: Vec<Key> = (0..count).map(key).collect();
+        let ranks = |threads| {
+            let mut keys = keys.clone();
+            sort(&mut keys, threads, &|a, b| a.rank().cmp(&b.rank()));
+            keys.iter().map(Key::rank).collect::<Vec<_>>()
+        };
+        let mut expected: Vec<_> = keys.iter().map(Key::rank).collect();
+        expected.sort();
+        for threads in [0, 1, 2, 3, 8] {
+            assert!(ranks(threads) == expected, "{threads} threads");
+        }
+    }
 }

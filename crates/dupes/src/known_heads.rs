@@ -1,8 +1,8 @@
 //! The heads that a search has seen, shared by threads.
 //!
-//! The set may forget heads, which costs another read of a file. It grows with the number of heads,
-//! and takes about eight bytes for each. It reports a head that it has not seen with a probability
-//! of about 2^-32 for each table, which costs an unnecessary read.
+//! The set may forget heads. lop then reads a file once more. The set grows with the number of heads
+//! and takes at most 22 MiB. Each table reports a head that it does not hold with a probability of at
+//! most 2^-30. lop then reads a file to its end unnecessarily.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -13,8 +13,8 @@ use content::Head;
 /// as many slots.
 const LOG2_FIRST_SLOTS: u32 = 12;
 
-/// Maximum number of tables. The last one has 2^24 slots, which take 64 MiB.
-const TABLES: usize = 7;
+/// Maximum number of tables. The last one has 2^22 slots, which take 16 MiB.
+const TABLES: usize = 6;
 
 /// Number of slots for all heads with the same first bits. They are in one cache line.
 const SLOTS_PER_BUCKET: usize = 4;

@@ -39,8 +39,9 @@
 //! their bytes, BLAKE3 digests or content keys, or found that they share all extents. A
 //! file that is read after the walk must still have the metadata that the walk saw. A file that
 //! changes before it is read is not in any group and is reported as a problem. A file with a unique
-//! head is not checked for changes, because the result contains nothing about it. Neither is a file
-//! that is read during the walk, because its metadata was queried a moment before.
+//! head is not checked for changes, because the result contains nothing about it. The search also
+//! does not check a file with one name that was read during the walk, because the walk queried its
+//! metadata a moment before.
 
 mod aliases;
 mod bloom_filter;

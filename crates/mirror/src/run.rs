@@ -44,14 +44,7 @@ pub fn mirror(
     job.limit_pool();
     let mut outcome = Outcome::default();
     let threads = options.threads;
-    let pool = WorkerPool {
-        disk: &job.disk,
-        threads,
-        pieces: None,
-        all_at_once: true,
-        writes: true,
-        progress,
-    };
+    let pool = pool(&job, threads, progress);
     for other in pool.run(|meter| Worker::new(&job, &LocalSource).run(meter)) {
         outcome.add(other);
     }
@@ -109,14 +102,7 @@ pub(crate) fn receive_for(
     let Threads { first, grows } = options.threads;
     // Start one more thread, because one of the threads only reads messages.
     let threads = Threads { first: first + 1, grows };
-    let pool = WorkerPool {
-        disk: &job.disk,
-        threads,
-        pieces: None,
-        all_at_once: true,
-        writes: true,
-        progress,
-    };
+    let pool = pool(&job, threads, progress);
     let this = std::thread::current().id();
     let reader = Mutex::new(Some(&mut *incoming));
     // Join the queue before the workers start. Workers end as soon as no other thread can produce tasks.
@@ -181,6 +167,11 @@ impl Roots {
         }
         top
     }
+}
+
+/// Returns the pool of the workers of a job. They open files for writing.
+fn pool<'a>(job: &'a Job<'_>, threads: Threads, progress: &'a Progress) -> WorkerPool<'a> {
+    WorkerPool { disk: &job.disk, threads, pieces: None, all_at_once: true, writes: true, progress }
 }
 
 /// Completes the outcome after all workers have ended. Records which metadata the destination could not store, and

@@ -33,7 +33,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// All kinds with their descriptions, in the order of the table.
+    /// Lists all kinds and their descriptions in the order of the table.
     pub(super) const ALL: [(Self, &str); 14] = [
         (Self::Listing, "listing directories (`getdents64`)"),
         (Self::Looking, "looking at files (`statx`)"),

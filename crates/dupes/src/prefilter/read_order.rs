@@ -35,7 +35,7 @@ pub(crate) fn next_length(length: u64, size: u64) -> u64 {
     round_length(length.saturating_mul(PREFIX_GROWTH_FACTOR)).min(size)
 }
 
-/// What to read of the files of a set next.
+/// The part of each file in a set that the next read covers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ReadTarget {
     /// The head. A file whose content is decided by its key may be read whole at once
