@@ -23,10 +23,11 @@ use content::{Digest, Fingerprints, Head};
 use walk::{FileId, Tree};
 
 use crate::error::Error;
-use crate::open::Catalog;
+use crate::open::{CACHE_SIZE, Catalog};
 use crate::state::FileState;
 use crate::tables::dirs::Dirs;
-use crate::tables::rows::{Contents, FileRow};
+use crate::tables::contents::Contents;
+use crate::tables::rows::FileRow;
 use crate::tables::volumes::Volumes;
 use stored::{Orphans, Stored};
 use unreachable::UnreachableRows;
@@ -141,6 +142,8 @@ impl Catalog {
         compare_all: bool,
         reread: bool,
     ) -> Result<TreeMatch, Error> {
+        // Rows are read once and in order, so a small cache is enough.
+        self.run("PRAGMA cache_size = -1024")?;
         let mut rows = RowMap {
             reread,
             volumes: Volumes::load(self)?,
@@ -153,6 +156,7 @@ impl Catalog {
         let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };
         let (mut orphans, mut outside) = (Orphans::new(), Vec::new());
         matched.match_rows(self, tree, &mut orphans, &mut outside)?;
+        self.run(CACHE_SIZE)?;
         matched.match_gone_dirs(self, tree, &mut orphans)?;
         if compare_all {
             matched.add_outside(self, tree, outside, &mut orphans)?;

@@ -40,6 +40,9 @@ const LOCK_SUFFIX: &str = ".lop-lock";
 /// Suffix of the certificate.
 const CERTIFICATE_SUFFIX: &str = ".tls";
 
+/// Sets the size of a writer's page cache: 8 MiB.
+pub(crate) const CACHE_SIZE: &str = "PRAGMA cache_size = -8192";
+
 /// Maximum time that a query waits for a commit to finish.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time that a commit waits for open queries. It is long because the results of a scan of
@@ -292,8 +295,9 @@ fn open_existing(path: &Path) -> Result<Catalog, Error> {
     let catalog = catalog.with_known_format()?;
     catalog.run(
         "PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF;
-         PRAGMA cache_size = -8192; PRAGMA cache_spill = OFF",
+         PRAGMA cache_spill = OFF",
     )?;
+    catalog.run(CACHE_SIZE)?;
     catalog.db.busy_timeout(COMMIT_TIMEOUT).at(path)?;
     Ok(catalog)
 }
@@ -311,8 +315,9 @@ fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let catalog = Catalog::connect(&aside)?;
     catalog.run(
         "PRAGMA page_size = 32768; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
-         PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF; PRAGMA cache_size = -8192",
+         PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF",
     )?;
+    catalog.run(CACHE_SIZE)?;
     catalog.migrate(0)?;
     Ok((catalog, building))
 }

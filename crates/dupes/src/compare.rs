@@ -27,7 +27,7 @@ pub(crate) fn run(work: &Work<'_>, mut sets: SameSize) -> Result<Vec<Problem>, I
         let bytes = set.value.saturating_mul(set.files.len() as u64);
         (std::cmp::Reverse(bytes / LARGE_SET_BYTES), set.files[0])
     };
-    sets.sort_by(|a, b| work.progress.compare(&rank(a), &rank(b)));
+    sets.sort_by_cached_key(work.progress, rank);
     let pieces = sets.leaders();
     // A thread takes a few sets at a time, because consecutive sets often share directories. It
     // takes fewer sets if there are not enough for all threads.

@@ -47,11 +47,8 @@ fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     progress.sort(&mut ranks);
     let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
     let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
-    groups.sort_by(|a, b| {
-        progress.wait_for_release();
-        Reverse(a.reclaimable)
-            .cmp(&Reverse(b.reclaimable))
-            .then_with(|| rank(a.files[0]).cmp(&rank(b.files[0])))
+    groups.sort_by_cached_key(progress, |group| {
+        (Reverse(group.reclaimable), rank(group.files[0]))
     });
 }
 

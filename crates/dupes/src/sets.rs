@@ -3,9 +3,9 @@
 //! There can be half as many sets as files. A vector for each set would take more memory than the
 //! files themselves, in pieces too small for [`runtime::memory`] to move to disk.
 
-use std::cmp::Ordering;
 use std::ops::Deref;
 
+use runtime::Progress;
 use walk::FileId;
 
 /// Sets of files, each with a value.
@@ -81,10 +81,28 @@ impl<T> Sets<T> {
         self.sets.shrink_to_fit();
     }
 
-    /// Sorts the sets.
-    pub(crate) fn sort_by(&mut self, mut order: impl FnMut(&Set<'_, T>, &Set<'_, T>) -> Ordering) {
-        let files = &self.files;
-        self.sets.sort_unstable_by(|a, b| order(&a.set(files), &b.set(files)));
+    /// Sorts the sets by a key, which is computed once for each set. The sort is stable. **May
+    /// block** like [`Progress::sort`].
+    pub(crate) fn sort_by_cached_key<K: Ord>(
+        &mut self,
+        progress: &Progress,
+        mut key: impl FnMut(&Set<'_, T>) -> K,
+    ) {
+        let mut order: Vec<(K, u32)> = self.iter().map(|set| key(&set)).zip(0..).collect();
+        progress.sort(&mut order);
+        // Each cycle of the permutation moves the set at its start through all its positions. A
+        // position that is done refers to itself.
+        for start in 0..number(order.len()) {
+            let mut at = start;
+            loop {
+                let from = std::mem::replace(&mut order[at as usize].1, at);
+                if from == start {
+                    break;
+                }
+                self.sets.swap(at as usize, from as usize);
+                at = from;
+            }
+        }
     }
 
     /// Returns the number of sets.
@@ -132,4 +150,34 @@ impl<T> Span<T> {
 /// Returns a length as a 32-bit number.
 fn number(length: usize) -> u32 {
     u32::try_from(length).expect("fewer files in sets than in the tree")
+}
+
+#[cfg(test)]
+mod tests {
+    use runtime::Progress;
+    use walk::FileId;
+
+    use super::Sets;
+
+    #[test]
+    fn sets_are_sorted_by_any_permutation_of_keys() {
+        for count in [0u32, 1, 2, 7, 64, 1000] {
+            for step in [1, 3, 11, 999_983] {
+                let mut sets = Sets::default();
+                for number in 0..count {
+                    sets.push(&[FileId(number), FileId(number + count)], number);
+                }
+                // Sorting by the opposite of a multiple rotates, reverses and mixes the sets.
+                let key = |number: u32| std::cmp::Reverse(number.wrapping_mul(step) % 1009 / 3);
+                sets.sort_by_cached_key(&Progress::default(), |set| key(*set.value));
+                let values: Vec<u32> = sets.iter().map(|set| *set.value).collect();
+                let mut expected: Vec<u32> = (0..count).collect();
+                expected.sort_by_key(|&number| key(number));
+                assert_eq!(values, expected);
+                for set in sets.iter() {
+                    assert_eq!(set.files, [FileId(*set.value), FileId(*set.value + count)]);
+                }
+            }
+        }
+    }
 }

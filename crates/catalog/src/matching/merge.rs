@@ -3,6 +3,7 @@
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use walk::{DirId, FileId, Remembered, Tree};
 
@@ -10,11 +11,15 @@ use super::stored::{NamedRow, Orphans, Stored};
 use super::{RowMap, TreeMatch};
 use crate::error::Error;
 use crate::open::Catalog;
-use crate::tables::rows::FileRow;
+use crate::tables::rows::{FileRow, RowBatch};
 use crate::tables::versions::{files_by_name, sizes, version};
 
+/// Number of batches of rows that may wait to be merged.
+const BATCHES_AHEAD: usize = 2;
+
 impl TreeMatch {
-    /// Merges the files of each directory with its rows, both sorted by name.
+    /// Merges the files of each directory with its rows, both sorted by name. Another thread merges
+    /// them while this one reads the rows.
     pub(super) fn match_rows(
         &mut self,
         catalog: &Catalog,
@@ -28,11 +33,27 @@ impl TreeMatch {
             .map(|(id, &row)| (row, DirId(id)))
             .collect();
         dirs.sort_unstable();
-        let mut groups = dirs.chunk_by(|a, b| a.0 == b.0).peekable();
-        let wanted: Vec<i64> = groups.clone().map(|same| same[0].0).collect();
+        let wanted = dirs.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0);
+        std::thread::scope(|scope| {
+            let (sender, batches) = sync_channel(BATCHES_AHEAD);
+            scope.spawn(|| self.merge(tree, &dirs, batches, orphans, outside));
+            catalog.send_files_of(wanted, &sender)
+        })
+    }
+
+    /// Merges the files of the directories in `dirs`, sorted by row, with their rows.
+    fn merge(
+        &mut self,
+        tree: &Tree,
+        dirs: &[(i64, DirId)],
+        batches: Receiver<RowBatch>,
+        orphans: &mut Orphans,
+        outside: &mut Vec<NamedRow>,
+    ) {
+        let mut groups = dirs.chunk_by(|a, b| a.0 == b.0);
         let sizes: LazyCell<HashSet<u64>, _> = LazyCell::new(|| sizes(tree));
         let (mut at, mut here, mut files) = (0, &dirs[..0], Vec::new().into_iter().peekable());
-        catalog.each_file_of(wanted.into_iter(), |row, name, stored| {
+        let mut merge_row = |row, name: &[u8], stored: FileRow| {
             while at != row {
                 let Some(same) = groups.next() else { return };
                 at = same[0].0;
@@ -53,7 +74,10 @@ impl TreeMatch {
                 }
                 _ => {}
             }
-        })
+        };
+        for batch in batches {
+            batch.iter().for_each(|(dir, name, row)| merge_row(dir, name, row));
+        }
     }
 
     /// Returns whether the file of an unmatched row is gone from its directory. `here` contains the

@@ -1,6 +1,7 @@
 //! Adds remembered files that a scan did not visit to the tree of that scan. Groups can then span
 //! files that were scanned at different times.
 
+use std::cell::LazyCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -39,7 +40,7 @@ impl TreeMatch {
         if rest.is_empty() && partly.is_empty() {
             return Ok(());
         }
-        let sizes = sizes(tree);
+        let sizes = LazyCell::new(|| sizes(tree));
         // A file that was found damaged or unreadable is read again only when its own directory is
         // scanned.
         let is_wanted = |row: &FileRow| sizes.contains(&row.size) && !row.state.is_bad();
@@ -52,6 +53,9 @@ impl TreeMatch {
                     wanted.push(NamedRow { dir, name: name.into(), row });
                 }
             })?;
+        }
+        if wanted.is_empty() {
+            return Ok(());
         }
         let unreachable = &mut rows.unreachable;
         let silent = silent_volumes(&rows.dirs, &wanted);

@@ -12,7 +12,8 @@ use content::{ContentId, Digest, Fingerprints, Head};
 use walk::Tree;
 
 use super::stored::NamedRow;
-use crate::tables::rows::{Contents, FileRow};
+use crate::tables::contents::Contents;
+use crate::tables::rows::FileRow;
 
 /// Unreachable rows that have a content.
 #[derive(Debug, Default)]

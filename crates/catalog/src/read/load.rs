@@ -11,7 +11,8 @@ use crate::placer::Placer;
 use crate::read::unreliable::UnreliableCounts;
 use crate::state::FileState;
 use crate::tables::dirs::{Dirs, TOP};
-use crate::tables::rows::{Contents, FileRow};
+use crate::tables::contents::Contents;
+use crate::tables::rows::FileRow;
 use crate::tables::volumes::Volumes;
 
 /// The files to load.

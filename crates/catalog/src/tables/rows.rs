@@ -1,9 +1,9 @@
-//! Reads rows of the table `file`, and the contents that they refer to.
+//! Reads rows of the table `file`.
 
-use std::collections::HashMap;
 use std::num::NonZeroU64;
+use std::sync::mpsc::SyncSender;
 
-use content::{ContentId, Digest, Fingerprints, Head};
+use content::Head;
 use rusqlite::{CachedStatement, Row};
 
 use crate::error::{At, Error};
@@ -131,6 +131,32 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
     Ok(name)
 }
 
+/// Number of rows per batch; large enough to make the cost of messages negligible.
+const ROWS_PER_BATCH: usize = 2048;
+
+/// Rows of `file`, to be processed by another thread than the one that reads them.
+#[derive(Debug, Default)]
+pub(crate) struct RowBatch {
+    names: Vec<u8>,
+    /// The directory of each row, the end of its name in `names`, and its other columns.
+    rows: Vec<(i64, usize, FileRow)>,
+}
+
+impl RowBatch {
+    fn push(&mut self, dir: i64, name: &[u8], row: FileRow) {
+        self.names.extend_from_slice(name);
+        self.rows.push((dir, self.names.len(), row));
+    }
+
+    /// Returns the directory, the name and the other columns of each row.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &[u8], FileRow)> {
+        let mut start = 0;
+        self.rows.iter().map(move |&(dir, end, row)| {
+            (dir, &self.names[std::mem::replace(&mut start, end)..end], row)
+        })
+    }
+}
+
 /// If the next wanted directory is more than this many rows away, it is looked up by index. A
 /// lookup costs about as much as skipping this many rows.
 const MAX_SKIPPED_ROWS: u32 = 16;
@@ -170,78 +196,23 @@ impl Catalog {
         }
         Ok(())
     }
-}
 
-/// A row of `content`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ContentRow {
-    pub(crate) digest: Option<Digest>,
-    pub(crate) inodes: u32,
-    pub(crate) reclaimable: u64,
-}
-
-/// The contents of the catalog, and their numbers in [`Fingerprints`].
-#[derive(Debug, Default)]
-pub(crate) struct Contents {
-    rows: HashMap<i64, ContentRow>,
-    ids: HashMap<i64, ContentId>,
-    /// The row in `content` of each numbered content, by [`ContentId::index`].
-    pub(crate) row_of: Vec<i64>,
-}
-
-impl Contents {
-    pub(crate) fn load(catalog: &Catalog) -> Result<Contents, Error> {
-        let sql = "SELECT id, digest, inodes, reclaimable FROM content";
-        let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
-        let rows = query
-            .query_map([], |row| {
-                let digest: Option<[u8; 32]> = row.get(1)?;
-                let reclaimable: i64 = row.get(3)?;
-                let content = ContentRow {
-                    digest: digest.map(Digest),
-                    inodes: row.get(2)?,
-                    reclaimable: reclaimable.cast_unsigned(),
-                };
-                Ok((row.get(0)?, content))
-            })
-            .and_then(Iterator::collect)
-            .at(&catalog.path)?;
-        Ok(Contents { rows, ..Contents::default() })
-    }
-
-    /// Adds contents that have been stored.
-    pub(crate) fn extend(&mut self, contents: Vec<(i64, ContentRow)>) {
-        self.rows.extend(contents);
-    }
-
-    /// Returns all contents in any order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &ContentRow)> {
-        self.rows.iter().map(|(&id, row)| (id, row))
-    }
-
-    pub(crate) fn row(&self, id: i64) -> Option<&ContentRow> {
-        self.rows.get(&id)
-    }
-
-    /// Adds what is remembered about a file to `fingerprints`.
-    ///
-    /// Adds nothing if the file was found damaged or unreadable, or if the row has no head because
-    /// the file's times were too recent to reveal another change.
-    pub(crate) fn attach(&mut self, fingerprints: &Fingerprints, file: u32, row: &FileRow) {
-        let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
-        fingerprints.set_head(file, head);
-        if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
-            fingerprints.set_content(file, self.id(fingerprints, content));
-        }
-    }
-
-    /// Returns the number of a content in `fingerprints`. Assigns one if needed.
-    pub(crate) fn id(&mut self, fingerprints: &Fingerprints, row: i64) -> ContentId {
-        let digest = self.rows.get(&row).and_then(|content| content.digest);
-        let row_of = &mut self.row_of;
-        *self.ids.entry(row).or_insert_with(|| {
-            row_of.push(row);
-            fingerprints.new_content(digest)
-        })
+    /// Sends the files of the directories `dirs` like [`Catalog::each_file_of`].
+    pub(crate) fn send_files_of(
+        &self,
+        dirs: impl Iterator<Item = i64>,
+        to: &SyncSender<RowBatch>,
+    ) -> Result<(), Error> {
+        let mut batch = RowBatch::default();
+        // A receiver that is gone has panicked, and its thread reports that.
+        let send = |batch: &mut RowBatch| drop(to.send(std::mem::take(batch)));
+        self.each_file_of(dirs, |dir, name, row| {
+            batch.push(dir, name, row);
+            if batch.rows.len() == ROWS_PER_BATCH {
+                send(&mut batch);
+            }
+        })?;
+        send(&mut batch);
+        Ok(())
     }
 }

@@ -14,12 +14,13 @@ use crate::open::{Catalog, Writer};
 use crate::state::FileState;
 use crate::tables::dirs::{TOP, components};
 use crate::tables::insert::insert_files;
-use crate::tables::rows::ContentRow;
+use crate::tables::contents::ContentRow;
 
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
     ///
-    /// Sizes are stored only for roots that the scan covered, and only if they changed. Those of
+    /// Calls `sizes` towards the end, so another thread can determine the sizes in the meantime.
+    /// They are stored only for roots that the scan covered, and only if they changed. Those of
     /// older scans are thinned out.
     ///
     /// # Errors
@@ -32,7 +33,7 @@ impl Writer {
         copies: impl Iterator<Item = CopyCount>,
         problems: &[&Problem],
         record: &ScanRecord,
-        sizes: &[ScanSizes],
+        sizes: impl FnOnce() -> Vec<ScanSizes>,
     ) -> Result<(), Error> {
         let TreeMatch { fingerprints, rows } = matched;
         let found = Findings { tree, fingerprints: &fingerprints, problems, record, pending: None };
@@ -48,7 +49,7 @@ impl Writer {
     /// Fails if the catalog cannot be written. The catalog is then unchanged, and the scan can
     /// continue.
     pub fn save(&mut self, rows: &mut RowMap, found: &Findings<'_>) -> Result<(), Error> {
-        let written = self.write(rows, found, std::iter::empty(), &[]);
+        let written = self.write(rows, found, std::iter::empty(), Vec::new);
         let published = written.and_then(|written| self.publish().map(|()| written));
         let (committed, scan) = published.inspect_err(|_| self.roll_back())?;
         rows.record_committed(committed);
@@ -63,7 +64,7 @@ impl Writer {
         rows: &RowMap,
         found: &Findings<'_>,
         copies: impl Iterator<Item = CopyCount>,
-        sizes: &[ScanSizes],
+        sizes: impl FnOnce() -> Vec<ScanSizes>,
     ) -> Result<(Committed, i64), Error> {
         self.reopen_if_needed()?;
         let is_new = self.is_new();
@@ -80,7 +81,7 @@ impl Writer {
         let copies = delta.rows_of(copies);
         catalog.count_copies(&mut delta, &copies, is_new)?;
         let scan = write_scan(catalog, rows.scan, found)?;
-        catalog.write_sizes(scan, found.tree, sizes)?;
+        catalog.write_sizes(scan, found.tree, &sizes())?;
         self.create_indexes()?;
         catalog.run("COMMIT")?;
         Ok((delta.committed(), scan))

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
 
-use content::{ContentId, Digest, Fingerprints};
+use content::{ContentId, Digest, Fingerprints, Head};
 use walk::{DirId, FileId, FileRecord, Tree};
 
 use super::counts::CopiesByRow;
@@ -15,8 +15,9 @@ use crate::matching::stored::Stored;
 use crate::matching::{RowMap, Suspect};
 use crate::state::FileState;
 use crate::tables::insert::NewFile;
-use crate::tables::rows::{ContentRow, FileRow};
-use crate::tables::versions::{files_by_name, is_recent, version};
+use crate::tables::contents::ContentRow;
+use crate::tables::rows::FileRow;
+use crate::tables::versions::{is_recent, version};
 use crate::tables::volumes::Volumes;
 
 /// Number of rows per message; large enough to make the cost of messages negligible.
@@ -59,6 +60,18 @@ pub(crate) struct Delta<'a> {
 pub(crate) struct Dropped {
     pub(crate) file: FileId,
     pub(crate) state: FileState,
+}
+
+/// A file whose row has to be written.
+struct Change {
+    file: FileId,
+    head: Option<Head>,
+    content: Option<ContentId>,
+    state: FileState,
+    /// What will be stored.
+    now: Stored,
+    /// True if only the disk space changed.
+    is_same: bool,
 }
 
 impl<'a> Delta<'a> {
@@ -117,9 +130,15 @@ impl<'a> Delta<'a> {
             (0u32..).zip(&self.dir_rows).map(|(id, &row)| (row, DirId(id))).collect();
         dirs.sort_unstable();
         let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
+        let mut changes: Vec<(&[u8], Change)> = Vec::new();
         for same in dirs.chunk_by(|a, b| a.0 == b.0) {
-            for (name, file) in files_by_name(tree, same.iter().map(|&(_, id)| id)) {
-                batch.extend(self.changed_row(file).map(|row| (same[0].0, name, row)));
+            // Most directories have no changes, so names are read and sorted only if there are any.
+            let files = same.iter().flat_map(|&(_, id)| tree.files_in(id)).map(FileId);
+            let name = |change: Change| (tree.name(change.file).to_bytes(), change);
+            changes.extend(files.filter_map(|file| self.change(file)).map(name));
+            changes.sort_by_key(|&(name, _)| name);
+            for (name, change) in changes.drain(..) {
+                batch.push((same[0].0, name, self.changed_row(change)));
                 if batch.len() == ROWS_PER_BATCH {
                     let full = std::mem::replace(&mut batch, Vec::with_capacity(ROWS_PER_BATCH));
                     if to.send(full).is_err() {
@@ -131,11 +150,11 @@ impl<'a> Delta<'a> {
         let _nobody_takes_it = to.send(batch);
     }
 
-    /// Returns the row of a file if it differs from the stored one.
-    fn changed_row(&mut self, file: FileId) -> Option<FileRow> {
-        let record = *self.tree.file(file);
+    /// Returns how a file differs from its stored row, if it does.
+    fn change(&self, file: FileId) -> Option<Change> {
+        let record = self.tree.file(file);
         let before = self.rows.stored[file.0 as usize];
-        let head = self.fingerprints.head(file.0).filter(|_| !self.is_recent(&record));
+        let head = self.fingerprints.head(file.0).filter(|_| !self.is_recent(record));
         let content = self.fingerprints.content(file.0);
         // Contents that the engine found after this commit began are left for the next commit.
         let content = content.filter(|content| content.index() < self.content_rows.len());
@@ -160,13 +179,18 @@ impl<'a> Delta<'a> {
             (FileState::Unreadable, ..) => Stored::Unreadable,
         };
         let is_same = now == before && now != Stored::UntrustedContent;
-        if is_same && !self.rows.resized.contains(&file) {
-            return None;
-        }
+        let has_change = !is_same || self.rows.resized.contains(&file);
+        has_change.then_some(Change { file, head, content, state, now, is_same })
+    }
+
+    /// Returns the new row of a file.
+    fn changed_row(&mut self, change: Change) -> FileRow {
+        let Change { file, head, content, state, now, is_same } = change;
         self.stored.push((file, now));
         let row = content.map(|content| self.content_row(content));
         // A change of the disk space alone does not change the number of copies.
         if let Some(row) = row.filter(|_| !is_same) {
+            let record = self.tree.file(file);
             let device = self.tree.device_index(record.dir);
             self.written.push((
                 row,
@@ -175,7 +199,7 @@ impl<'a> Delta<'a> {
             ));
         }
         let version = version(self.tree, file, &mut self.volumes);
-        Some(FileRow { head, content: row, state, ..version })
+        FileRow { head, content: row, state, ..version }
     }
 
     fn state(&self, file: FileId, content: Option<ContentId>) -> FileState {

@@ -10,7 +10,7 @@ use crate::error::{At, Error};
 use crate::open::Writer;
 use crate::read::load::Loaded;
 use crate::state::FileState;
-use crate::tables::rows::ContentRow;
+use crate::tables::contents::ContentRow;
 use crate::tables::versions::is_recent;
 
 impl Writer {

@@ -201,7 +201,12 @@ fn commit(
         content.map(|content| CopyCount { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    writer.commit(tree, recall, copies, &problems, record, &sizes(tree)).map_err(|error| {
+    std::thread::scope(|scope| {
+        let sizes = scope.spawn(|| sizes(tree));
+        let sizes = || sizes.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        writer.commit(tree, recall, copies, &problems, record, sizes)
+    })
+    .map_err(|error| {
         CommandError::from(error).hint("the catalog is as it was before this scan")
     })
 }

@@ -1,0 +1,128 @@
+//! The table `content` in memory, and the content numbers of its rows.
+
+use std::collections::HashMap;
+
+use content::{ContentId, Digest, Fingerprints};
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+use crate::state::FileState;
+use crate::tables::rows::FileRow;
+
+/// A row of `content`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContentRow {
+    pub(crate) digest: Option<Digest>,
+    pub(crate) inodes: u32,
+    pub(crate) reclaimable: u64,
+}
+
+/// The contents of the catalog, and their numbers in [`Fingerprints`].
+#[derive(Debug, Default)]
+pub(crate) struct Contents {
+    /// Sorted by id.
+    entries: Vec<Entry>,
+    /// The numbers of contents that files refer to but that have no row, as in a damaged catalog.
+    without_row: HashMap<i64, ContentId>,
+    /// The row in `content` of each numbered content, by [`ContentId::index`].
+    pub(crate) row_of: Vec<i64>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    id: i64,
+    row: ContentRow,
+    /// The number in [`Fingerprints`], once a file needs it.
+    number: Option<ContentId>,
+}
+
+impl Contents {
+    pub(crate) fn load(catalog: &Catalog) -> Result<Contents, Error> {
+        let sql = "SELECT id, digest, inodes, reclaimable FROM content ORDER BY id";
+        let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
+        let entries = query
+            .query_map([], |row| {
+                let digest: Option<[u8; 32]> = row.get(1)?;
+                let reclaimable: i64 = row.get(3)?;
+                let content = ContentRow {
+                    digest: digest.map(Digest),
+                    inodes: row.get(2)?,
+                    reclaimable: reclaimable.cast_unsigned(),
+                };
+                Ok(Entry { id: row.get(0)?, row: content, number: None })
+            })
+            .and_then(Iterator::collect)
+            .at(&catalog.path)?;
+        Ok(Contents { entries, ..Contents::default() })
+    }
+
+    /// Returns the index of a row in `entries`. Ids are almost consecutive, so the index usually
+    /// follows from the first id.
+    fn index(&self, id: i64) -> Option<usize> {
+        let first = self.entries.first()?.id;
+        // Gaps between ids only move a row towards the start.
+        let last_possible = usize::try_from(id.checked_sub(first)?).ok()?;
+        if self.entries.get(last_possible).is_some_and(|entry| entry.id == id) {
+            return Some(last_possible);
+        }
+        let end = last_possible.min(self.entries.len());
+        self.entries[..end].binary_search_by_key(&id, |entry| entry.id).ok()
+    }
+
+    /// Adds contents that have been stored, or updates them.
+    pub(crate) fn extend(&mut self, contents: Vec<(i64, ContentRow)>) {
+        let mut new = Vec::new();
+        for (id, row) in contents {
+            match self.index(id) {
+                Some(index) => self.entries[index].row = row,
+                None => new.push(Entry { id, row, number: self.without_row.remove(&id) }),
+            }
+        }
+        self.entries.append(&mut new);
+        // Detects that both parts are sorted.
+        self.entries.sort_by_key(|entry| entry.id);
+    }
+
+    /// Returns all contents, sorted by id.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &ContentRow)> {
+        self.entries.iter().map(|entry| (entry.id, &entry.row))
+    }
+
+    pub(crate) fn row(&self, id: i64) -> Option<&ContentRow> {
+        self.index(id).map(|index| &self.entries[index].row)
+    }
+
+    /// Adds what is remembered about a file to `fingerprints`.
+    ///
+    /// Adds nothing if the file was found damaged or unreadable, or if the row has no head because
+    /// the file's times were too recent to reveal another change.
+    pub(crate) fn attach(&mut self, fingerprints: &Fingerprints, file: u32, row: &FileRow) {
+        let Some(head) = row.head.filter(|_| !row.state.is_bad()) else { return };
+        fingerprints.set_head(file, head);
+        if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
+            fingerprints.set_content(file, self.id(fingerprints, content));
+        }
+    }
+
+    /// Returns the number of a content in `fingerprints`. Assigns one if needed.
+    pub(crate) fn id(&mut self, fingerprints: &Fingerprints, row: i64) -> ContentId {
+        let (number, digest) = match self.index(row) {
+            Some(index) => {
+                let entry = &mut self.entries[index];
+                (&mut entry.number, entry.row.digest)
+            }
+            None => return self.id_without_row(fingerprints, row),
+        };
+        *number.get_or_insert_with(|| {
+            self.row_of.push(row);
+            fingerprints.new_content(digest)
+        })
+    }
+
+    fn id_without_row(&mut self, fingerprints: &Fingerprints, row: i64) -> ContentId {
+        *self.without_row.entry(row).or_insert_with(|| {
+            self.row_of.push(row);
+            fingerprints.new_content(None)
+        })
+    }
+}
