@@ -47,9 +47,7 @@ fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     progress.sort(&mut ranks);
     let rank = |file: FileId| ranks.binary_search_by_key(&file, |&(first, _)| first);
     let rank = |file: FileId| rank(file).map_or(0, |at| ranks[at].1);
-    groups.sort_by_cached_key(progress, |group| {
-        (Reverse(group.reclaimable), rank(group.files[0]))
-    });
+    groups.sort_by_cached_key(progress, |group| (Reverse(group.reclaimable), rank(group.files[0])));
 }
 
 #[derive(Default)]

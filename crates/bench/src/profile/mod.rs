@@ -1,7 +1,7 @@
 //! The shares of the processor time of a scan by kind of work.
 //!
-//! perf samples the stacks of one run of lop after a run that warms the caches. Another run without
-//! perf shows how much of the processors the scan used. This module only prints a table; it keeps no
+//! perf samples the stacks of one run of lop after a run that warms the caches. Other runs without
+//! perf show how much of the processors the scan used. This module only prints a table; it keeps no
 //! record.
 
 mod kinds;
@@ -28,6 +28,9 @@ const SCAN: [&str; 5] = ["scan", "--no-catalog", "-q", "--format", "fdupes"];
 /// machines without hardware counters also know.
 const RECORD: [&str; 8] = ["record", "-q", "-e", "cpu-clock", "-F", "4000", "-g", "-o"];
 
+/// Number of measured runs without perf.
+const RUNS: usize = 5;
+
 /// The time limit of a run without perf.
 const LIMIT: Duration = Duration::from_secs(600);
 
@@ -41,7 +44,7 @@ const MAX_PARANOID: i64 = 1;
 #[derive(Debug)]
 pub struct Profile {
     samples: Samples,
-    /// The run without perf.
+    /// The run without perf that has the median of the idle time.
     usage: Usage,
     processors: u64,
 }
@@ -71,13 +74,22 @@ pub fn record(lop: &Path, tree: &Path) -> Result<Profile, Failure> {
     Ok(Profile { samples, usage, processors })
 }
 
-/// Runs a task twice without perf. The first run only warms the caches, and the second one is
-/// measured.
+/// Runs a task without perf and returns the run with the median of the idle time. The first run only
+/// warms the caches.
 fn measured(task: &Task) -> Result<Usage, Failure> {
-    let mut usage = measure::apart(task)?;
-    if usage.ending == Ending::Done {
-        usage = measure::apart(task)?;
-    }
+    once(task)?;
+    let mut runs = (0..RUNS).map(|_| once(task)).collect::<Result<Vec<_>, _>>()?;
+    runs.sort_by(|a, b| busy_processors(a).total_cmp(&busy_processors(b)));
+    Ok(runs.swap_remove(RUNS / 2))
+}
+
+/// Returns the number of processors that a run kept busy on average.
+fn busy_processors(run: &Usage) -> f64 {
+    (run.user_s + run.sys_s) / run.wall_s
+}
+
+fn once(task: &Task) -> Result<Usage, Failure> {
+    let usage = measure::apart(task)?;
     if usage.ending == Ending::Done {
         return Ok(usage);
     }
@@ -132,8 +144,7 @@ fn perf<'w>(words: impl Iterator<Item = &'w OsStr>, stdout: Stdio) -> Result<Str
 impl Profile {
     /// Returns the share of the processor time that the processors had nothing to do.
     fn idle(&self) -> f64 {
-        let Usage { wall_s, user_s, sys_s, .. } = self.usage;
-        1.0 - (user_s + sys_s) / (wall_s * float(self.processors))
+        1.0 - busy_processors(&self.usage) / float(self.processors)
     }
 }
 

@@ -124,7 +124,8 @@ impl Race {
                 Ending::Stopped => Some("took too long".to_owned()),
                 Ending::Failed => Some("failed".to_owned()),
                 Ending::Done => match entrant.groups(&output, &file) {
-                    Ok(found) => found.and_then(|found| difference(&truth, &found)),
+                    Ok(Some(found)) => difference(&truth, &found),
+                    Ok(None) => (entrant.name != BARE_SCAN).then(|| "gave no answer".to_owned()),
                     Err(reason) => Some(format!("gave no answer ({reason})")),
                 },
             };

@@ -10,8 +10,8 @@ use crate::open::Catalog;
 use crate::placer::Placer;
 use crate::read::unreliable::UnreliableCounts;
 use crate::state::FileState;
-use crate::tables::dirs::{Dirs, TOP};
 use crate::tables::contents::Contents;
+use crate::tables::dirs::{Dirs, TOP};
 use crate::tables::rows::FileRow;
 use crate::tables::volumes::Volumes;
 

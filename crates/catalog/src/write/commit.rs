@@ -12,9 +12,9 @@ use crate::error::{At, Error};
 use crate::matching::{RowMap, TreeMatch};
 use crate::open::{Catalog, Writer};
 use crate::state::FileState;
+use crate::tables::contents::ContentRow;
 use crate::tables::dirs::{TOP, components};
 use crate::tables::insert::insert_files;
-use crate::tables::contents::ContentRow;
 
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.

@@ -14,8 +14,8 @@ use super::findings::{CopyCount, Findings};
 use crate::matching::stored::Stored;
 use crate::matching::{RowMap, Suspect};
 use crate::state::FileState;
-use crate::tables::insert::NewFile;
 use crate::tables::contents::ContentRow;
+use crate::tables::insert::NewFile;
 use crate::tables::rows::FileRow;
 use crate::tables::versions::{is_recent, version};
 use crate::tables::volumes::Volumes;
@@ -63,6 +63,7 @@ pub(crate) struct Dropped {
 }
 
 /// A file whose row has to be written.
+#[derive(Clone, Copy)]
 struct Change {
     file: FileId,
     head: Option<Head>,

@@ -82,7 +82,9 @@ impl Sandbox {
         let known = ids(&tree).map(known).collect();
         let copies = engine(&tree, fingerprints);
         let record = record(started);
-        writer.commit(&tree, match_tree, copies.into_iter(), &[], &record, Vec::new).expect("commits");
+        writer
+            .commit(&tree, match_tree, copies.into_iter(), &[], &record, Vec::new)
+            .expect("commits");
         Scan { tree, walked, known }
     }
 

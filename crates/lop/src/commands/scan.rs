@@ -206,9 +206,7 @@ fn commit(
         let sizes = || sizes.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         writer.commit(tree, recall, copies, &problems, record, sizes)
     })
-    .map_err(|error| {
-        CommandError::from(error).hint("the catalog is as it was before this scan")
-    })
+    .map_err(|error| CommandError::from(error).hint("the catalog is as it was before this scan"))
 }
 
 /// Returns the sizes of the directories below each root, so that later scans can be compared with this one.

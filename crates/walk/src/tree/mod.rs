@@ -137,14 +137,14 @@ impl Tree {
     /// Returns the printed path of a directory. The path starts with the root as given.
     pub fn dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = Vec::new();
-        self.write_path(&self.root_of(id).given, id, None, &mut path);
+        self.write_path(id, None, |root| &root.given, &mut path);
         path
     }
 
     /// Returns the absolute path of a directory, with the links in the path of its root resolved.
     pub fn absolute_dir_path(&self, id: DirId) -> Vec<u8> {
         let mut path = Vec::new();
-        self.write_path(&self.root_of(id).absolute, id, None, &mut path);
+        self.write_path(id, None, |root| &root.absolute, &mut path);
         path
     }
 
@@ -157,15 +157,14 @@ impl Tree {
 
     /// Writes the printed path of a file to `path`, replacing its content.
     pub fn path_into(&self, id: FileId, path: &mut Vec<u8>) {
-        let dir = self.file(id).dir;
-        self.write_path(&self.root_of(dir).given, dir, Some(self.name(id)), path);
+        self.write_path(self.file(id).dir, Some(self.name(id)), |root| &root.given, path);
     }
 
     /// Returns the absolute path of a file, with the links in the path of its root resolved.
     pub fn absolute_path(&self, id: FileId) -> Vec<u8> {
         let mut path = Vec::new();
         let dir = self.file(id).dir;
-        self.write_path(&self.root_of(dir).absolute, dir, Some(self.name(id)), &mut path);
+        self.write_path(dir, Some(self.name(id)), |root| &root.absolute, &mut path);
         path
     }
 
@@ -178,18 +177,24 @@ impl Tree {
             && file.ctime_ns == now.ctime_ns
     }
 
-    /// Replaces the content of `path` with `start`, the names of the directories down to `dir`, and
-    /// `name`.
-    fn write_path(&self, start: &[u8], dir: DirId, name: Option<&CStr>, path: &mut Vec<u8>) {
+    /// Replaces the content of `path` with the `start` of the root, the names of the directories down
+    /// to `dir`, and `name`.
+    fn write_path(
+        &self,
+        dir: DirId,
+        name: Option<&CStr>,
+        start: impl FnOnce(&Root) -> &[u8],
+        path: &mut Vec<u8>,
+    ) {
         let mut names: Vec<&CStr> = Vec::with_capacity(USUAL_DEPTH);
         names.extend(name);
-        let mut at = dir;
-        while let Some(parent) = self.dir(at).parent {
-            names.push(cstr_at(&self.dir_names, self.dir(at).name));
-            at = parent;
+        let mut at = self.dir(dir);
+        while let Some(parent) = at.parent {
+            names.push(cstr_at(&self.dir_names, at.name));
+            at = self.dir(parent);
         }
         path.clear();
-        path.extend_from_slice(start);
+        path.extend_from_slice(start(&self.roots[at.name as usize]));
         for name in names.into_iter().rev() {
             push_component(path, name.to_bytes());
         }
