@@ -23,7 +23,7 @@ use content::{Digest, Fingerprints, Head};
 use walk::{FileId, Tree};
 
 use crate::error::Error;
-use crate::open::{CACHE_SIZE, Catalog};
+use crate::open::{CACHE_SIZE, Catalog, SMALL_CACHE_SIZE};
 use crate::state::FileState;
 use crate::tables::contents::Contents;
 use crate::tables::dirs::Dirs;
@@ -142,8 +142,8 @@ impl Catalog {
         compare_all: bool,
         reread: bool,
     ) -> Result<TreeMatch, Error> {
-        // Rows are read once and in order, so a small cache is enough.
-        self.run("PRAGMA cache_size = -1024")?;
+        // If matching fails, the cache stays small. This affects only speed.
+        self.run(SMALL_CACHE_SIZE)?;
         let mut rows = RowMap {
             reread,
             volumes: Volumes::load(self)?,

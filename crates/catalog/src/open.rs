@@ -40,8 +40,11 @@ const LOCK_SUFFIX: &str = ".lop-lock";
 /// Suffix of the certificate.
 const CERTIFICATE_SUFFIX: &str = ".tls";
 
-/// Sets the size of a writer's page cache: 8 MiB.
+/// Sets the page cache of a writer to 8 MiB.
 pub(crate) const CACHE_SIZE: &str = "PRAGMA cache_size = -8192";
+
+/// Sets the page cache to 1 MiB, for reading all rows once and in order.
+pub(crate) const SMALL_CACHE_SIZE: &str = "PRAGMA cache_size = -1024";
 
 /// Maximum time that a query waits for a commit to finish.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);

@@ -88,13 +88,18 @@ impl<T> Sets<T> {
         progress: &Progress,
         mut key: impl FnMut(&Set<'_, T>) -> K,
     ) {
-        let mut order: Vec<(K, u32)> = self.iter().map(|set| key(&set)).zip(0..).collect();
+        let keys = self.iter().map(|set| {
+            progress.wait_for_release();
+            key(&set)
+        });
+        let mut order: Vec<(K, u32)> = keys.zip(0..).collect();
         progress.sort(&mut order);
-        // Each cycle of the permutation moves the set at its start through all its positions. A
+        // Applies the permutation cycle by cycle. Each swap puts one set in its final position. A
         // position that is done refers to itself.
         for start in 0..number(order.len()) {
             let mut at = start;
             loop {
+                progress.wait_for_release();
                 let from = std::mem::replace(&mut order[at as usize].1, at);
                 if from == start {
                     break;
@@ -167,7 +172,7 @@ mod tests {
                 for number in 0..count {
                     sets.push(&[FileId(number), FileId(number + count)], number);
                 }
-                // Sorting by the opposite of a multiple rotates, reverses and mixes the sets.
+                // These keys reverse or mix the sets, and some sets have equal keys.
                 let key = |number: u32| std::cmp::Reverse(number.wrapping_mul(step) % 1009 / 3);
                 sets.sort_by_cached_key(&Progress::default(), |set| key(*set.value));
                 let values: Vec<u32> = sets.iter().map(|set| *set.value).collect();

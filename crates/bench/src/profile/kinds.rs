@@ -36,7 +36,7 @@ impl Kind {
     /// Lists all kinds and their descriptions in the order of the table.
     pub(super) const ALL: [(Self, &str); 14] = [
         (Self::Listing, "listing directories (`getdents64`)"),
-        (Self::Looking, "looking at files (`statx`)"),
+        (Self::Looking, "querying metadata (`statx`)"),
         (Self::Opening, "opening (`openat`, `openat2`)"),
         (Self::Closing, "closing (`close`)"),
         (Self::Reading, "reading (`pread64`)"),

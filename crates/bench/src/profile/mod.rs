@@ -44,7 +44,7 @@ const MAX_PARANOID: i64 = 1;
 #[derive(Debug)]
 pub struct Profile {
     samples: Samples,
-    /// The run without perf that has the median of the idle time.
+    /// The run without perf that has the median idle time.
     usage: Usage,
     processors: u64,
 }
@@ -74,8 +74,8 @@ pub fn record(lop: &Path, tree: &Path) -> Result<Profile, Failure> {
     Ok(Profile { samples, usage, processors })
 }
 
-/// Runs a task without perf and returns the run with the median of the idle time. The first run only
-/// warms the caches.
+/// Warms the caches with one run. Then measures [`RUNS`] runs without perf and returns the one with
+/// the median idle time.
 fn measured(task: &Task) -> Result<Usage, Failure> {
     once(task)?;
     let mut runs = (0..RUNS).map(|_| once(task)).collect::<Result<Vec<_>, _>>()?;
@@ -197,7 +197,7 @@ mod tests {
         };
         let profile = Profile { samples: Samples::parse(script), usage, processors: 2 };
         let text = profile.to_string();
-        assert!(text.contains("| looking at files (`statx`) | 100.0 % |"), "{text}");
+        assert!(text.contains("| querying metadata (`statx`) | 100.0 % |"), "{text}");
         assert!(text.contains("idle processors: 25.0 % of 2"), "{text}");
         assert!(text.contains("CARGO_PROFILE_RELEASE_STRIP=none"), "{text}");
     }

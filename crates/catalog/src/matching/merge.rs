@@ -18,8 +18,8 @@ use crate::tables::versions::{files_by_name, sizes, version};
 const BATCHES_AHEAD: usize = 2;
 
 impl TreeMatch {
-    /// Merges the files of each directory with its rows, both sorted by name. Another thread merges
-    /// them while this one reads the rows.
+    /// Merges the files of each directory with its rows, both sorted by name. This thread reads the
+    /// rows, and another one merges them.
     pub(super) fn match_rows(
         &mut self,
         catalog: &Catalog,
@@ -41,7 +41,7 @@ impl TreeMatch {
         })
     }
 
-    /// Merges the files of the directories in `dirs`, sorted by row, with their rows.
+    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row.
     fn merge(
         &mut self,
         tree: &Tree,

@@ -1,4 +1,4 @@
-//! The table `content` in memory, and the content numbers of its rows.
+//! The table `content` in memory, and the number of each content in [`Fingerprints`].
 
 use std::collections::HashMap;
 
@@ -20,9 +20,10 @@ pub(crate) struct ContentRow {
 /// The contents of the catalog, and their numbers in [`Fingerprints`].
 #[derive(Debug, Default)]
 pub(crate) struct Contents {
-    /// Sorted by id.
+    /// Sorted by id. Each id occurs once.
     entries: Vec<Entry>,
-    /// The numbers of contents that files refer to but that have no row, as in a damaged catalog.
+    /// Numbers of contents that have no row although files refer to them. Only damaged catalogs have
+    /// such files.
     without_row: HashMap<i64, ContentId>,
     /// The row in `content` of each numbered content, by [`ContentId::index`].
     pub(crate) row_of: Vec<i64>,
@@ -40,7 +41,7 @@ impl Contents {
     pub(crate) fn load(catalog: &Catalog) -> Result<Contents, Error> {
         let sql = "SELECT id, digest, inodes, reclaimable FROM content ORDER BY id";
         let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
-        let entries = query
+        let mut entries: Vec<Entry> = query
             .query_map([], |row| {
                 let digest: Option<[u8; 32]> = row.get(1)?;
                 let reclaimable: i64 = row.get(3)?;
@@ -53,14 +54,16 @@ impl Contents {
             })
             .and_then(Iterator::collect)
             .at(&catalog.path)?;
+        // A damaged table may return its rows out of order.
+        sort(&mut entries);
         Ok(Contents { entries, ..Contents::default() })
     }
 
-    /// Returns the index of a row in `entries`. Ids are almost consecutive, so the index usually
+    /// Returns the index of a row in `entries`. Most ids are consecutive, so the index usually
     /// follows from the first id.
     fn index(&self, id: i64) -> Option<usize> {
         let first = self.entries.first()?.id;
-        // Gaps between ids only move a row towards the start.
+        // Each missing id moves later rows one place towards the start.
         let last_possible = usize::try_from(id.checked_sub(first)?).ok()?;
         if self.entries.get(last_possible).is_some_and(|entry| entry.id == id) {
             return Some(last_possible);
@@ -69,7 +72,7 @@ impl Contents {
         self.entries[..end].binary_search_by_key(&id, |entry| entry.id).ok()
     }
 
-    /// Adds contents that have been stored, or updates them.
+    /// Adds or updates contents that were stored. An id may occur more than once.
     pub(crate) fn extend(&mut self, contents: Vec<(i64, ContentRow)>) {
         let mut new = Vec::new();
         for (id, row) in contents {
@@ -79,8 +82,7 @@ impl Contents {
             }
         }
         self.entries.append(&mut new);
-        // Detects that both parts are sorted.
-        self.entries.sort_by_key(|entry| entry.id);
+        sort(&mut self.entries);
     }
 
     /// Returns all contents, sorted by id.
@@ -124,5 +126,28 @@ impl Contents {
             self.row_of.push(row);
             fingerprints.new_content(None)
         })
+    }
+}
+
+/// Sorts entries by id and leaves each id once. Takes linear time if they are almost sorted.
+fn sort(entries: &mut Vec<Entry>) {
+    entries.sort_by_key(|entry| entry.id);
+    entries.dedup_by_key(|entry| entry.id);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ContentRow, Contents};
+
+    #[test]
+    fn rows_are_found_despite_gaps_and_repeated_ids() {
+        let row = ContentRow { digest: None, inodes: 1, reclaimable: 0 };
+        let mut contents = Contents::default();
+        contents.extend([1, 2, 3, 3, 4, 9].map(|id| (id, row)).to_vec());
+        contents.extend([6, 9, 10].map(|id| (id, row)).to_vec());
+        let found: Vec<i64> = (-2..30).filter(|&id| contents.row(id).is_some()).collect();
+        assert_eq!(found, [1, 2, 3, 4, 6, 9, 10]);
+        assert!(contents.iter().map(|(id, _)| id).eq(found));
+        assert!(contents.row(i64::MIN).is_none() && contents.row(i64::MAX).is_none());
     }
 }

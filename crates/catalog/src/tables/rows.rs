@@ -134,7 +134,7 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
 /// Number of rows per batch; large enough to make the cost of messages negligible.
 const ROWS_PER_BATCH: usize = 2048;
 
-/// Rows of `file`, to be processed by another thread than the one that reads them.
+/// Rows of `file` that one thread reads and another one processes.
 #[derive(Debug, Default)]
 pub(crate) struct RowBatch {
     names: Vec<u8>,
@@ -152,7 +152,9 @@ impl RowBatch {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i64, &[u8], FileRow)> {
         let mut start = 0;
         self.rows.iter().map(move |&(dir, end, row)| {
-            (dir, &self.names[std::mem::replace(&mut start, end)..end], row)
+            let name = &self.names[start..end];
+            start = end;
+            (dir, name, row)
         })
     }
 }
@@ -197,14 +199,15 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sends the files of the directories `dirs` like [`Catalog::each_file_of`].
+    /// Sends the rows that [`Catalog::each_file_of`] reads, in batches.
     pub(crate) fn send_files_of(
         &self,
         dirs: impl Iterator<Item = i64>,
         to: &SyncSender<RowBatch>,
     ) -> Result<(), Error> {
         let mut batch = RowBatch::default();
-        // A receiver that is gone has panicked, and its thread reports that.
+        // Only a panic of the receiving thread closes the channel. Its scope raises the panic after this
+        // thread has read the remaining rows.
         let send = |batch: &mut RowBatch| drop(to.send(std::mem::take(batch)));
         self.each_file_of(dirs, |dir, name, row| {
             batch.push(dir, name, row);

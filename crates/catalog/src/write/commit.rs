@@ -19,8 +19,8 @@ use crate::tables::insert::insert_files;
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
     ///
-    /// Calls `sizes` towards the end, so another thread can determine the sizes in the meantime.
-    /// They are stored only for roots that the scan covered, and only if they changed. Those of
+    /// Calls `sizes` after all rows are written, so another thread can compute the sizes in the
+    /// meantime. They are stored only for roots that the scan covered, and only if they changed. Those of
     /// older scans are thinned out.
     ///
     /// # Errors

@@ -72,7 +72,7 @@ struct Change {
     /// What will be stored.
     now: Stored,
     /// True if only the disk space changed.
-    is_same: bool,
+    only_resized: bool,
 }
 
 impl<'a> Delta<'a> {
@@ -133,11 +133,11 @@ impl<'a> Delta<'a> {
         let mut batch = Vec::with_capacity(ROWS_PER_BATCH);
         let mut changes: Vec<(&[u8], Change)> = Vec::new();
         for same in dirs.chunk_by(|a, b| a.0 == b.0) {
-            // Most directories have no changes, so names are read and sorted only if there are any.
+            // In a rescan, few files change. Only their names are read and sorted.
             let files = same.iter().flat_map(|&(_, id)| tree.files_in(id)).map(FileId);
             let name = |change: Change| (tree.name(change.file).to_bytes(), change);
             changes.extend(files.filter_map(|file| self.change(file)).map(name));
-            changes.sort_by_key(|&(name, _)| name);
+            changes.sort_unstable_by_key(|&(name, Change { file, .. })| (name, file));
             for (name, change) in changes.drain(..) {
                 batch.push((same[0].0, name, self.changed_row(change)));
                 if batch.len() == ROWS_PER_BATCH {
@@ -151,7 +151,7 @@ impl<'a> Delta<'a> {
         let _nobody_takes_it = to.send(batch);
     }
 
-    /// Returns how a file differs from its stored row, if it does.
+    /// Returns what to store about a file, or `None` if its row stays.
     fn change(&self, file: FileId) -> Option<Change> {
         let record = self.tree.file(file);
         let before = self.rows.stored[file.0 as usize];
@@ -181,16 +181,16 @@ impl<'a> Delta<'a> {
         };
         let is_same = now == before && now != Stored::UntrustedContent;
         let has_change = !is_same || self.rows.resized.contains(&file);
-        has_change.then_some(Change { file, head, content, state, now, is_same })
+        has_change.then_some(Change { file, head, content, state, now, only_resized: is_same })
     }
 
-    /// Returns the new row of a file.
+    /// Returns the new row of a file, and notes what the commit stores. Assigns a row to a new content.
     fn changed_row(&mut self, change: Change) -> FileRow {
-        let Change { file, head, content, state, now, is_same } = change;
+        let Change { file, head, content, state, now, only_resized } = change;
         self.stored.push((file, now));
         let row = content.map(|content| self.content_row(content));
         // A change of the disk space alone does not change the number of copies.
-        if let Some(row) = row.filter(|_| !is_same) {
+        if let Some(row) = row.filter(|_| !only_resized) {
             let record = self.tree.file(file);
             let device = self.tree.device_index(record.dir);
             self.written.push((

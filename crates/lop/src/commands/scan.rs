@@ -202,8 +202,8 @@ fn commit(
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
     std::thread::scope(|scope| {
-        let sizes = scope.spawn(|| sizes(tree));
-        let sizes = || sizes.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let encoding = scope.spawn(|| sizes(tree));
+        let sizes = || encoding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
         writer.commit(tree, recall, copies, &problems, record, sizes)
     })
     .map_err(|error| CommandError::from(error).hint("the catalog is as it was before this scan"))

@@ -18,7 +18,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
             tree.files = files;
         } else {
             tree.files.extend_from_slice(&files);
-            // The records take most of the memory of a walk, and there are two copies now.
+            // Frees this copy of the records before the notes grow.
             drop(files);
         }
         if !store.notes.is_empty() {

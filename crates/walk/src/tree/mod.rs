@@ -177,8 +177,8 @@ impl Tree {
             && file.ctime_ns == now.ctime_ns
     }
 
-    /// Replaces the content of `path` with the `start` of the root, the names of the directories down
-    /// to `dir`, and `name`.
+    /// Replaces the content of `path` with what `start` returns for the root, the names of the
+    /// directories down to `dir`, and `name`.
     fn write_path(
         &self,
         dir: DirId,
