@@ -72,16 +72,11 @@ impl Contents {
         self.entries[..end].binary_search_by_key(&id, |entry| entry.id).ok()
     }
 
-    /// Adds or updates contents that were stored. An id may occur more than once.
+    /// Adds or updates contents that were stored. If an id occurs more than once, its last row counts.
     pub(crate) fn extend(&mut self, contents: Vec<(i64, ContentRow)>) {
-        let mut new = Vec::new();
         for (id, row) in contents {
-            match self.index(id) {
-                Some(index) => self.entries[index].row = row,
-                None => new.push(Entry { id, row, number: self.without_row.remove(&id) }),
-            }
+            self.entries.push(Entry { id, row, number: self.without_row.remove(&id) });
         }
-        self.entries.append(&mut new);
         sort(&mut self.entries);
     }
 
@@ -108,16 +103,11 @@ impl Contents {
 
     /// Returns the number of a content in `fingerprints`. Assigns one if needed.
     pub(crate) fn id(&mut self, fingerprints: &Fingerprints, row: i64) -> ContentId {
-        let (number, digest) = match self.index(row) {
-            Some(index) => {
-                let entry = &mut self.entries[index];
-                (&mut entry.number, entry.row.digest)
-            }
-            None => return self.id_without_row(fingerprints, row),
-        };
-        *number.get_or_insert_with(|| {
+        let Some(index) = self.index(row) else { return self.id_without_row(fingerprints, row) };
+        let entry = &mut self.entries[index];
+        *entry.number.get_or_insert_with(|| {
             self.row_of.push(row);
-            fingerprints.new_content(digest)
+            fingerprints.new_content(entry.row.digest)
         })
     }
 
@@ -129,10 +119,18 @@ impl Contents {
     }
 }
 
-/// Sorts entries by id and leaves each id once. Takes linear time if they are almost sorted.
+/// Sorts entries by id and leaves each id once, with its last row and its first number. Takes linear
+/// time if the entries are almost sorted.
 fn sort(entries: &mut Vec<Entry>) {
     entries.sort_by_key(|entry| entry.id);
-    entries.dedup_by_key(|entry| entry.id);
+    entries.dedup_by(|next, kept| {
+        let repeated = next.id == kept.id;
+        if repeated {
+            kept.row = next.row;
+            kept.number = kept.number.or(next.number);
+        }
+        repeated
+    });
 }
 
 #[cfg(test)]
@@ -141,13 +139,22 @@ mod tests {
 
     #[test]
     fn rows_are_found_despite_gaps_and_repeated_ids() {
-        let row = ContentRow { digest: None, inodes: 1, reclaimable: 0 };
+        let row = |inodes| ContentRow { digest: None, inodes, reclaimable: 0 };
         let mut contents = Contents::default();
-        contents.extend([1, 2, 3, 3, 4, 9].map(|id| (id, row)).to_vec());
-        contents.extend([6, 9, 10].map(|id| (id, row)).to_vec());
+        contents.extend(vec![
+            (1, row(1)),
+            (2, row(1)),
+            (3, row(1)),
+            (3, row(2)),
+            (4, row(1)),
+            (9, row(1)),
+        ]);
+        contents.extend(vec![(6, row(1)), (9, row(3)), (10, row(1))]);
         let found: Vec<i64> = (-2..30).filter(|&id| contents.row(id).is_some()).collect();
         assert_eq!(found, [1, 2, 3, 4, 6, 9, 10]);
         assert!(contents.iter().map(|(id, _)| id).eq(found));
+        let inodes = |id| contents.row(id).unwrap().inodes;
+        assert_eq!((inodes(3), inodes(9)), (2, 3), "the last row of a repeated id counts");
         assert!(contents.row(i64::MIN).is_none() && contents.row(i64::MAX).is_none());
     }
 }
