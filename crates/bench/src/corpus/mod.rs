@@ -2,8 +2,8 @@
 //!
 //! A corpus is the same tree for everyone. The name of a corpus, its scale and its number of names
 //! determine the tree down to the last byte. Only inode numbers and positions on the disk depend on
-//! the machine. Every new tree is read back and compared with its plan, except for the files of
-//! many hosts (`fleet` and `survey`), which have no plan.
+//! the machine. Every new tree is read back and compared with its plan, except for `fleet`, `survey`
+//! and `many-empty`, which have no plan.
 
 mod adverse;
 mod articles;
@@ -13,6 +13,7 @@ mod dice;
 mod fleet;
 mod links;
 mod make;
+mod many_empty;
 mod merged;
 mod plan;
 mod review;
@@ -53,13 +54,13 @@ enum Maker {
     Plan(fn(u64, f64, u64) -> Plan),
     /// The hostile tree of the tests, which has no plan.
     Hostile,
-    /// Writes files of many hosts, which have no plan, from the number of names, the scale and the seed. The text
-    /// is the version of the files.
-    Hosts(&'static str, fn(&Path, u64, f64, u64) -> Result<Counts, Failure>),
+    /// Makes a tree without a plan from the number of names, the scale and the seed. The text is the
+    /// version of the tree.
+    Unplanned(&'static str, fn(&Path, u64, f64, u64) -> Result<Counts, Failure>),
 }
 
 /// All corpora.
-pub const CORPORA: [Corpus; 22] = [
+pub const CORPORA: [Corpus; 23] = [
     Corpus {
         name: "server2018",
         about: "a home server, to the counts published in 2018 and 2022",
@@ -129,6 +130,12 @@ pub const CORPORA: [Corpus; 22] = [
         maker: Maker::Plan(|names, _, _| adverse::empty(names)),
     },
     Corpus {
+        name: "many-empty",
+        about: "empty files, a thousand to a directory and a thousand directories to a folder",
+        names: 100_000_000,
+        maker: Maker::Unplanned(many_empty::VERSION, many_empty::make),
+    },
+    Corpus {
         name: "flat-empty",
         about: "empty files in one directory",
         names: 1_000_000,
@@ -180,13 +187,13 @@ pub const CORPORA: [Corpus; 22] = [
         name: "fleet",
         about: "exports of 100 hosts with 1,000,000 inodes each, of which 60 % have shared contents",
         names: fleet::ROWS,
-        maker: Maker::Hosts(fleet::VERSION, fleet::make),
+        maker: Maker::Unplanned(fleet::VERSION, fleet::make),
     },
     Corpus {
         name: "survey",
         about: "the lists of 10 hosts in a survey, with 10,000,000 heads each, of which 60 % are common",
         names: survey::HEADS,
-        maker: Maker::Hosts(survey::VERSION, survey::make),
+        maker: Maker::Unplanned(survey::VERSION, survey::make),
     },
     Corpus {
         name: "hostile",
@@ -247,7 +254,7 @@ impl Spec {
     pub fn plan(&self) -> Result<Option<Plan>, Failure> {
         Ok(match by_name(&self.corpus)?.maker {
             Maker::Plan(plan) => Some(plan(self.names, self.scale, SEED)),
-            Maker::Hostile | Maker::Hosts(..) => None,
+            Maker::Hostile | Maker::Unplanned(..) => None,
         })
     }
 
@@ -270,7 +277,7 @@ impl Spec {
                 check::check(&plan, root)
             }
             Maker::Hostile => check::hostile(root, &testkit::hostile_tree(root)),
-            Maker::Hosts(_, make) => make(root, self.names, self.scale, SEED),
+            Maker::Unplanned(_, make) => make(root, self.names, self.scale, SEED),
         }
     }
 
@@ -300,7 +307,7 @@ impl Spec {
         let made = match by_name(&self.corpus)?.maker {
             Maker::Plan(plan) => plan(self.names, self.scale, SEED).fingerprint(),
             Maker::Hostile => "fixed".to_owned(),
-            Maker::Hosts(version, _) => version.to_owned(),
+            Maker::Unplanned(version, _) => version.to_owned(),
         };
         Ok(format!("{}-{made}", self.folder_name()))
     }

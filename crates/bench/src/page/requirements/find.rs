@@ -1,16 +1,20 @@
-//! The requirements for `lop scan` with warm caches: times and processor time against peers and
-//! against a bare scan.
+//! The requirements for `lop scan` with warm caches: times, processor time and memory against peers
+//! and against a bare scan.
 
 use crate::scenario::Scenario;
 use crate::stats::float;
 use crate::tools::BARE_SCAN;
 
-use super::{LOP, Measure, Requirement, find, row, seconds};
+use super::{LOP, Measure, Requirement, find, peak, row, seconds};
 use crate::page::comparison::Comparison;
 use crate::page::job::{GROWTH, RANKED_CORPUS};
 
 /// The peer that needs the least processor time.
 const YADF: &str = "yadf";
+
+/// lop with an empty catalog, and with the catalog of its last scan of the same tree.
+const NEW_CATALOG: &str = "lop, new catalog";
+const AGAIN: &str = "lop, again";
 
 /// Returns the requirements.
 pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
@@ -44,6 +48,19 @@ pub(super) fn requirements(comparisons: &[&Comparison]) -> Vec<Requirement> {
             0.38,
             Measure::Times,
             times(processor_time(server, LOP), processor_time(server, YADF)),
+        ),
+        row("the same, peak memory", 21.0, Measure::Mebibytes, peak(server, LOP)),
+        row(
+            "the same, with a new catalog, against no catalog",
+            1.1,
+            Measure::Times,
+            times(seconds(server, NEW_CATALOG), seconds(server, LOP)),
+        ),
+        row(
+            "the same, a second scan with the catalog, against the fastest peer",
+            0.15,
+            Measure::Times,
+            times(seconds(server, AGAIN), fastest_peer(server)),
         ),
         row(
             "time for each name, 1,000,000 against 100,000",

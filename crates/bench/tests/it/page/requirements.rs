@@ -56,10 +56,19 @@ fn what_was_not_raced_is_shown_as_not_measured() {
 #[test]
 fn the_requirements_of_scans_are_about_warm_trees() {
     let text = pages_of(&all());
-    let expected = ["**0.40x**", "1.27x", "**0.40x**", "1.05x", "0.58x"];
+    let expected = [
+        "**0.40x**",
+        "1.27x",
+        "**0.40x**",
+        "**38.6 MiB**",
+        "not measured",
+        "0.13x",
+        "1.05x",
+        "0.58x",
+    ];
     assert_eq!(column(&text, "## Requirements", 2), expected);
     assert_eq!(text.matches("## Requirements").count(), 1, "not for cold caches and hard disks");
-    assert!(text_of(&all()).contains("lop meets 3 of 5 requirements"), "{text}");
+    assert!(text_of(&all()).contains("lop meets 4 of 8 requirements"), "{text}");
 }
 
 #[test]
@@ -68,7 +77,10 @@ fn scans_without_a_bare_scan_and_other_sizes_are_shown_as_not_measured() {
     record.runs.retain(|run| run.tool != "bare scan");
     let figures = column(&pages_of(&only("find", record)), "## Requirements", 2);
     let none = "not measured";
-    assert_eq!(figures, ["**0.40x**", none, "**0.40x**", none, none]);
+    assert_eq!(
+        figures,
+        ["**0.40x**", none, "**0.40x**", "**38.6 MiB**", none, "0.13x", none, none]
+    );
 }
 
 #[test]
