@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::atomic::Ordering::Relaxed;
 
 use device::{Disk, Queue, WaitMeter};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume};
@@ -135,14 +134,13 @@ impl<'a> Worker<'a> {
         meter: &mut WaitMeter<'_>,
     ) -> io::Result<()> {
         let first = to_u32(self.store.files.len());
-        let (entries, bytes) = (self.store.entries, self.store.bytes);
         let filter = self.mount.filter;
         let below_root = filter.wants_paths().then(|| self.mount.table.read().path_below(None, id));
         let path = {
             let mount = self.mount;
             move || mount.dir_path(id)
         };
-        let Mount { own, automounts, visitor, disk, volume, .. } = *self.mount;
+        let Mount { own, automounts, visitor, disk, volume, progress, .. } = *self.mount;
         let path = &path;
         let listing = Listing {
             filter,
@@ -156,12 +154,10 @@ impl<'a> Worker<'a> {
             path,
             visitor,
             disk,
+            progress,
         };
         let done = listing.run(&mut self.buffer, &mut self.store, meter);
         self.submit(id, dir, stat, first, done.is_ok())?;
-        let progress = self.mount.progress;
-        progress.entries.fetch_add(self.store.entries - entries, Relaxed);
-        progress.bytes_seen.fetch_add(self.store.bytes - bytes, Relaxed);
         done
     }
 
