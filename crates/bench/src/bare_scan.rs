@@ -21,6 +21,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use fsops::ReadBuffer;
 use rustix::fs::{AtFlags, Mode, OFlags, RawDir, StatxFlags};
 use rustix::io::Errno;
 
@@ -118,14 +119,14 @@ fn record(list: &[u8]) -> Option<(u64, &CStr, &[u8])> {
 struct Worker<'r> {
     root: BorrowedFd<'r>,
     listing: Vec<MaybeUninit<u8>>,
-    reading: Vec<u8>,
+    reading: ReadBuffer,
     done: Done,
 }
 
 impl<'r> Worker<'r> {
     fn new(root: BorrowedFd<'r>) -> Self {
         let listing = vec![MaybeUninit::uninit(); LISTING_BYTES];
-        Self { root, listing, reading: vec![0; READING_BYTES], done: Done::default() }
+        Self { root, listing, reading: ReadBuffer::default(), done: Done::default() }
     }
 
     /// Takes directories until none is left.
@@ -168,7 +169,7 @@ impl<'r> Worker<'r> {
         let mut at = 0;
         while at < bytes {
             let length = usize::try_from(bytes - at).unwrap_or(READING_BYTES).min(READING_BYTES);
-            match rustix::io::pread(&file, &mut self.reading[..length], at)? {
+            match rustix::io::pread(&file, self.reading.bytes(length), at)? {
                 0 => return Err(Errno::NODATA),
                 read => at += read as u64,
             }

@@ -13,6 +13,7 @@
 //! | `head` | heads |
 //! | `partition` | comparison of files side by side |
 //! | `digest` | BLAKE3 of files and prefixes |
+//! | `scratch` | buffers |
 //! | `fingerprints` | a table of the heads and content numbers of files |
 //!
 //! # Why both bytes and BLAKE3
@@ -29,6 +30,7 @@ mod fingerprints;
 mod hash_key;
 mod head;
 mod partition;
+mod scratch;
 
 pub use digest::{
     Digest, HashRange, HashedPrefix, ParseDigestError, PrefixDigest, extend_prefix, round_length,
@@ -36,7 +38,8 @@ pub use digest::{
 pub use fingerprints::{ContentId, Fingerprints};
 pub use hash_key::HashKey;
 pub use head::{Head, checksum, head_length, head_of, read_head};
-pub use partition::{CompareOptions, EqualFiles, ReadFailure, Scratch, partition, partition_bytes};
+pub use partition::{CompareOptions, EqualFiles, ReadFailure, partition, partition_bytes};
+pub use scratch::Scratch;
 
 /// Reason why the bytes of a file could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -20,6 +20,7 @@ use fsops::File;
 use runtime::{Interrupted, Progress};
 
 use crate::digest::Digest;
+use crate::scratch::{PIECE_ALIGNMENT, Scratch};
 use crate::{ReadError, read_exact};
 
 /// Number of bytes read per round, for all files of a set together. The data is small enough to
@@ -69,27 +70,6 @@ impl CompareOptions {
         });
         let number = usize::try_from(number).unwrap_or(0);
         std::iter::once(last).chain(inner).take(number)
-    }
-}
-
-/// Buffers of one thread, reused between calls.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    bytes: Vec<u8>,
-}
-
-impl Scratch {
-    /// Returns a buffer of `length` bytes with arbitrary content.
-    ///
-    /// # Panics
-    ///
-    /// Panics if `length` exceeds the address space.
-    pub fn bytes(&mut self, length: u64) -> &mut [u8] {
-        let length = usize::try_from(length).expect("a buffer fits the address space");
-        if self.bytes.len() < length {
-            self.bytes.resize(length, 0);
-        }
-        &mut self.bytes[..length]
     }
 }
 
@@ -215,7 +195,8 @@ impl Run<'_> {
         if self.options.sparse && self.skip_common_hole(&mut set) {
             return vec![set];
         }
-        let step = (ROUND / set.members.len()).clamp(CHUNK.start, CHUNK.end);
+        let step = ROUND / set.members.len() / PIECE_ALIGNMENT * PIECE_ALIGNMENT;
+        let step = step.clamp(CHUNK.start, CHUNK.end);
         let step = usize::try_from(self.size - set.at).map_or(step, |left| left.min(step));
         let read = self.read(&set, set.at, step, scratch);
         self.progress.bytes_done.fetch_add((step * read.len()) as u64, Relaxed);
@@ -245,9 +226,9 @@ impl Run<'_> {
         length: usize,
         scratch: &'s mut Scratch,
     ) -> Vec<(usize, &'s [u8])> {
-        let buffer = scratch.bytes((length * set.members.len()) as u64);
+        let chunks = scratch.pieces(set.members.len(), length);
         let mut read = Vec::with_capacity(set.members.len());
-        for (&member, chunk) in set.members.iter().zip(buffer.chunks_exact_mut(length)) {
+        for (&member, chunk) in set.members.iter().zip(chunks) {
             match read_exact(self.files[member], chunk, at, self.progress) {
                 Ok(()) => read.push((member, &*chunk)),
                 Err(error) => {

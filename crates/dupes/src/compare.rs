@@ -58,11 +58,10 @@ const LARGE_SET_BYTES: u64 = 8 * 1024 * 1024;
 fn small(worker: &mut Worker<'_>, set: &[FileId], size: u64) -> Result<(), Interrupted> {
     let fingerprints = worker.work.fingerprints;
     let mut scratch = std::mem::take(&mut worker.scratch);
-    let buffer = scratch.bytes(size * set.len() as u64);
-    let length = buffer.len() / set.len();
+    let length = usize::try_from(size).expect("the head of a file fits the address space");
     let (known, new): (Vec<_>, Vec<_>) = set
         .iter()
-        .zip(buffer.chunks_exact_mut(length))
+        .zip(scratch.pieces(set.len(), length))
         .partition(|(id, _)| fingerprints.head(id.0).is_some());
     let mut read: Vec<(FileId, Head, &[u8])> = Vec::with_capacity(set.len());
     for (&id, chunk) in new {

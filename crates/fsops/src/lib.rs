@@ -48,6 +48,7 @@ pub use file::File;
 pub use file::extents::{ExtentSet, SharedLayout};
 pub use file::lease::{Lease, LeaseGuard};
 pub use file::new_file::NewFile;
+pub use file::read_buffer::ReadBuffer;
 pub use file::share::ShareOutcome;
 pub use file::xattr::{Xattr, is_acl, xattrs_differ};
 pub use fs::ctimes::Ctimes;

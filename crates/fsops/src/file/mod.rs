@@ -5,6 +5,7 @@ pub(crate) mod cache;
 pub(crate) mod extents;
 pub(crate) mod lease;
 pub(crate) mod new_file;
+pub(crate) mod read_buffer;
 mod send;
 pub(crate) mod share;
 pub(crate) mod xattr;

@@ -7,6 +7,7 @@ use rustix::fs::{AtFlags, Gid, Mode, Uid};
 use rustix::io::Errno;
 
 use super::File;
+use super::read_buffer::ReadBuffer;
 use super::xattr::{self, Xattr};
 use crate::change::{about_to_change, timestamps};
 use crate::stat::{Stat, Time};
@@ -80,8 +81,9 @@ impl NewFile {
 
     fn copy_through_memory(&self, source: &File, at: u64, length: u64) -> io::Result<u64> {
         let length = usize::try_from(length).unwrap_or(BUFFER_BYTES).min(BUFFER_BYTES);
-        let mut buffer = vec![0; length];
-        let read = source.read_at(&mut buffer, at)?;
+        let mut buffer = ReadBuffer::default();
+        let buffer = buffer.bytes(length);
+        let read = source.read_at(buffer, at)?;
         self.write_at(&buffer[..read], at)?;
         Ok(read as u64)
     }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use fsops::{File, Kind, Stat};
+use fsops::{File, Kind, ReadBuffer, Stat};
 use wire::{CHUNK_BYTES, ConnectionError, FromSender, KnownPrefix, Loss, Op};
 
 use crate::engine::dir_cache::DirCache;
@@ -23,7 +23,7 @@ const MAX_RETRIES: usize = 2;
 pub(crate) struct FileReader<'s, 'a> {
     sending: &'s SendJob<'a>,
     dir_cache: DirCache,
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
 }
 
 /// The reason why a file was not sent completely.
@@ -41,7 +41,7 @@ impl From<ConnectionError> for ReadStop {
 impl<'s, 'a> FileReader<'s, 'a> {
     pub(crate) fn new(sending: &'s SendJob<'a>) -> FileReader<'s, 'a> {
         let dir_cache = DirCache::new(sending.options.open_dirs);
-        FileReader { sending, dir_cache, buffer: Vec::new() }
+        FileReader { sending, dir_cache, buffer: ReadBuffer::default() }
     }
 
     pub(crate) fn run(mut self) -> Result<(), ConnectionError> {
@@ -98,12 +98,12 @@ impl<'s, 'a> FileReader<'s, 'a> {
         for attempt in 0..=MAX_RETRIES {
             let wanted = usize::try_from(stat.size).unwrap_or(usize::MAX).min(CHUNK_BYTES);
             throttle(self.sending, wanted)?;
-            self.buffer.resize(CHUNK_BYTES, 0);
-            let read = file.read_at(&mut self.buffer[..wanted], 0).map_err(failed)?;
+            let buffer = self.buffer.bytes(wanted);
+            let read = file.read_at(buffer, 0).map_err(failed)?;
             let after = file.stat_uncached().map_err(failed)?;
             let stable = after.same_version(&stat) && read == wanted;
             if stable || attempt == MAX_RETRIES && read == wanted {
-                let bytes = &self.buffer[..read];
+                let bytes = &buffer[..read];
                 let digest = self.sending.options.verify.then(|| blake3::hash(bytes).into());
                 let meta = meta_of(&stat, 0);
                 let message = FromSender::File { request, meta, stable, digest };
@@ -230,19 +230,19 @@ impl<'s, 'a> FileReader<'s, 'a> {
         range: Range<u64>,
         mut take: impl FnMut(&SendJob<'a>, u64, &[u8]) -> Result<(), ConnectionError>,
     ) -> Result<(), ReadStop> {
-        self.buffer.resize(CHUNK_BYTES, 0);
         let Range { start: mut at, end } = range;
         while at < end {
             let wanted = usize::try_from(end - at).unwrap_or(usize::MAX).min(CHUNK_BYTES);
             if self.sending.is_over() {
                 return Err(ConnectionError::Stopped.into());
             }
-            let read = file.read_at(&mut self.buffer[..wanted], at);
+            let buffer = self.buffer.bytes(wanted);
+            let read = file.read_at(buffer, at);
             let read = read.map_err(|e| ReadStop::Loss(loss_of(Op::Read, &e)))?;
             if read == 0 {
                 return Err(ReadStop::Loss(Loss::Changed));
             }
-            take(self.sending, at, &self.buffer[..read])?;
+            take(self.sending, at, &buffer[..read])?;
             at += read as u64;
         }
         Ok(())
