@@ -169,7 +169,7 @@ impl<'r> Worker<'r> {
         let mut at = 0;
         while at < bytes {
             let length = usize::try_from(bytes - at).unwrap_or(READING_BYTES).min(READING_BYTES);
-            match rustix::io::pread(&file, self.reading.bytes(length), at)? {
+            match rustix::io::pread(&file, &mut self.reading.bytes(READING_BYTES)[..length], at)? {
                 0 => return Err(Errno::NODATA),
                 read => at += read as u64,
             }

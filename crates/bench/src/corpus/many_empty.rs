@@ -1,6 +1,6 @@
 //! `many-empty`: any number of empty files, without a plan in memory.
 //!
-//! A plan needs about 100 bytes for each name, which is too much for 100 million names.
+//! A plan keeps every name in memory, which is too much for 100 million names.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use super::plan::Counts;
 use crate::Failure;
 
-/// The version of the tree. It MUST change with the tree, so that stores are made again.
+/// The version of the tree. Whoever changes the tree MUST change it, so that stored trees are made again.
 pub(super) const VERSION: &str = "1";
 
 /// The number of files in each directory but the last one.

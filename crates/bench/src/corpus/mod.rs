@@ -54,8 +54,8 @@ enum Maker {
     Plan(fn(u64, f64, u64) -> Plan),
     /// The hostile tree of the tests, which has no plan.
     Hostile,
-    /// Makes a tree without a plan from the number of names, the scale and the seed. The text is the
-    /// version of the tree.
+    /// A tree that has no plan: its version, and the function that makes it from the number of names,
+    /// the scale and the seed.
     Unplanned(&'static str, fn(&Path, u64, f64, u64) -> Result<Counts, Failure>),
 }
 

@@ -14,6 +14,7 @@ const LARGE_BYTES: usize = 960 << 10;
 const LARGE_BUFFERS: usize = 2;
 const SMALL_BYTES: usize = 64 << 10;
 
+/// A buffer of one of the two sizes, allocated when it is first needed.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     buffer: ReadBuffer,

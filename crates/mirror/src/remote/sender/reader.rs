@@ -98,7 +98,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
         for attempt in 0..=MAX_RETRIES {
             let wanted = usize::try_from(stat.size).unwrap_or(usize::MAX).min(CHUNK_BYTES);
             throttle(self.sending, wanted)?;
-            let buffer = self.buffer.bytes(wanted);
+            let buffer = &mut self.buffer.bytes(CHUNK_BYTES)[..wanted];
             let read = file.read_at(buffer, 0).map_err(failed)?;
             let after = file.stat_uncached().map_err(failed)?;
             let stable = after.same_version(&stat) && read == wanted;
@@ -236,7 +236,7 @@ impl<'s, 'a> FileReader<'s, 'a> {
             if self.sending.is_over() {
                 return Err(ConnectionError::Stopped.into());
             }
-            let buffer = self.buffer.bytes(wanted);
+            let buffer = &mut self.buffer.bytes(CHUNK_BYTES)[..wanted];
             let read = file.read_at(buffer, at);
             let read = read.map_err(|e| ReadStop::Loss(loss_of(Op::Read, &e)))?;
             if read == 0 {
