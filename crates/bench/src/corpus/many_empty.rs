@@ -11,7 +11,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use super::plan::Counts;
 use crate::Failure;
 
-/// The version of the tree. Whoever changes the tree MUST change it, so that stored trees are made again.
+/// The version of the tree. It must be raised when the tree changes, so that stored trees are made again.
 pub(super) const VERSION: &str = "1";
 
 /// The number of files in each directory but the last one.
