@@ -14,7 +14,8 @@ const MARK: &str = "lop-browser ";
 /// A task on the main thread of a page that took more than 50 ms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LongTask {
-    /// The duration of the task.
+    /// The duration of the task without what is known to be time without a processor: at most the
+    /// processor time that the main thread used since the log was last read.
     pub duration: Duration,
     /// The start of the task and the path of the page.
     pub place: String,
@@ -37,23 +38,25 @@ impl Findings {
         self.console.is_empty() && self.csp.is_empty() && self.long_tasks.is_empty()
     }
 
-    /// Adds an entry of the console's log.
-    pub(crate) fn add(&mut self, entry: &Value) {
+    /// Adds an entry of the console's log. `used` is the processor time of the main thread since
+    /// the log was last read.
+    pub(crate) fn add(&mut self, entry: &Value, used: Duration) {
         let text = |key: &str| entry[key].as_str().unwrap_or_default();
         let message = text("message");
         if let Some((_, own)) = message.split_once(MARK) {
-            self.add_own(own.trim_end_matches('"'));
+            self.add_own(own.trim_end_matches('"'), used);
         } else if ["SEVERE", "WARNING"].contains(&text("level")) {
             self.console.push(format!("{}: {message}", text("level")));
         }
     }
 
-    fn add_own(&mut self, message: &str) {
+    fn add_own(&mut self, message: &str, used: Duration) {
         if let Some(violation) = message.strip_prefix("csp ") {
             self.csp.push(violation.to_owned());
         } else if let Some(task) = message.strip_prefix("longtask ") {
             let (millis, place) = task.split_once(' ').unwrap_or((task, ""));
             let duration = Duration::from_millis(millis.parse().unwrap_or(u64::MAX));
+            let duration = duration.min(used);
             self.long_tasks.push(LongTask { duration, place: place.to_owned() });
         }
     }

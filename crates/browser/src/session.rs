@@ -107,6 +107,15 @@ impl Session {
         self.extension("goog/cdp/execute", body).map_err(|e| format!("{command}: {e}"))
     }
 
+    /// Returns a metric of the page, as `Performance.getMetrics` names it.
+    pub(crate) fn metric(&self, name: &str) -> Outcome<f64> {
+        self.cdp("Performance.enable", &json!({}))?;
+        let answer = self.cdp("Performance.getMetrics", &json!({}))?;
+        let mut metrics = answer["metrics"].as_array().into_iter().flatten();
+        let metric = metrics.find(|metric| metric["name"] == name);
+        metric.and_then(|metric| metric["value"].as_f64()).ok_or(format!("no metric {name}"))
+    }
+
     /// Returns the new entries of the console's log.
     pub(crate) fn console(&self) -> Outcome<Vec<Value>> {
         let entries = self.extension("se/log", json!({ "type": "browser" }))?;

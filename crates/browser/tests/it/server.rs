@@ -6,10 +6,14 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// A policy without inline scripts.
-const POLICY: &str =
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+    connect-src 'self'; img-src 'self' data:";
+
+/// A path whose answer takes a while.
+pub(crate) const SLOW: &str = "/slow";
 
 /// A page without any fault.
 pub(crate) const GOOD: &str = "<!doctype html><html lang=en><title>good</title>\
@@ -64,6 +68,9 @@ fn answer(mut stream: TcpStream, files: &HashMap<&str, &str>) {
         }
     }
     let path = request.split(' ').nth(1).expect("a path");
+    if path == SLOW {
+        thread::sleep(Duration::from_secs(1));
+    }
     let kind = match path.rsplit_once('.') {
         Some((_, "js")) => "text/javascript",
         _ => "text/html; charset=utf-8",
