@@ -1,5 +1,8 @@
 //! Queries the metadata of files in inode order, after their directories have been listed.
 //!
+//! Files are deferred for one of two reasons: their disk is cold, or their directory is so large that
+//! all workers look at its files.
+//!
 //! On a cold hard disk, calling `stat` on each file while its directory is being listed moves the
 //! disk head for almost every file. The listings already contain the inode numbers. A single pass
 //! over the disk in inode order visits all inodes of a mount, and the readahead of the file system
@@ -18,11 +21,16 @@ use runtime::Interrupted;
 
 use crate::engine::worker::Mount;
 use crate::open::dir_slots::DirSlots;
-use crate::tree::records::{DirId, FileRecord, Problem, Reason, cstr_at, push_component, to_u32};
+use crate::tree::records::{
+    DirId, FileRecord, Note, Problem, Reason, Skipped, cstr_at, push_component, to_u32,
+};
 use crate::tree::store::{Store, skip_kind};
 
-/// Number of files per batch. The results of one batch take 26 MiB.
-const BATCH_FILES: usize = 1 << 18;
+/// Number of files per batch on a cold disk. The results of one batch take 34 MiB.
+const COLD_BATCH_FILES: usize = 1 << 18;
+
+/// Number of files per batch if the metadata is probably cached. The order does not matter then.
+const WARM_BATCH_FILES: usize = 1 << 14;
 
 /// Number of files that a worker takes at once. Files with neighbouring inode numbers often share
 /// an inode block and a directory.
@@ -61,13 +69,14 @@ pub(crate) fn query(
     }
     wanted.sort_unstable();
     let mut strays = Vec::new();
-    for window in wanted.chunks(BATCH_FILES) {
+    let batch = if mount.disk.is_cold() { COLD_BATCH_FILES } else { WARM_BATCH_FILES };
+    for window in wanted.chunks(batch) {
         let next = AtomicUsize::new(0);
         let found = pool.run(|meter| query_chunk(mount, stores, window, &next, meter));
         mount.progress.check()?;
-        for (wanted, stat) in found.into_iter().flatten() {
+        for (wanted, answer) in found.into_iter().flatten() {
             let store = &mut stores[wanted.store as usize];
-            fill_in(mount, store, wanted, stat, &mut strays);
+            fill_in(mount, store, wanted, answer, &mut strays);
         }
     }
     close_gaps(mount, stores);
@@ -75,16 +84,17 @@ pub(crate) fn query(
     Ok(())
 }
 
-type FoundMount = Vec<(Wanted, io::Result<Stat>)>;
+/// The metadata of a file and the note of the visitor.
+type Answer = io::Result<(Stat, Note)>;
 
-/// Queries chunks of a batch until no chunks are left. Returns the results.
+/// Queries chunks of a batch until no chunks are left. Returns the answers.
 fn query_chunk(
     mount: &Mount<'_>,
     stores: &[Store],
     window: &[Wanted],
     next: &AtomicUsize,
     meter: &mut WaitMeter<'_>,
-) -> FoundMount {
+) -> Vec<(Wanted, Answer)> {
     let mut open = DirSlots::new(mount.options.open_dirs);
     let mut found = Vec::new();
     loop {
@@ -95,20 +105,33 @@ fn query_chunk(
         meter.begin();
         for &wanted in &window[start..window.len().min(start + CHUNK_FILES)] {
             let store = &stores[wanted.store as usize];
-            found.push((wanted, stat(mount, &mut open, store, wanted.file)));
+            found.push((wanted, answer(mount, &mut open, store, wanted.file)));
         }
         meter.tick();
     }
 }
 
-/// Queries the metadata of one file relative to its directory, which is opened if necessary.
-fn stat(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> io::Result<Stat> {
+/// Queries the metadata of one file relative to its directory, which is opened if necessary. Shows the
+/// file to the visitor if the walk keeps it, unless the disk is cold.
+fn answer(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> Answer {
     let file = store.files[file as usize];
     let name = cstr_at(&store.names, file.name);
-    match open.get(file.dir) {
-        Some(dir) => dir.stat_child(name),
-        None => open.put(file.dir, mount.open(file.dir)?).stat_child(name),
-    }
+    let dir = match open.get(file.dir) {
+        Some(dir) => dir,
+        None => open.put(file.dir, mount.open(file.dir)?),
+    };
+    let stat = dir.stat_child(name)?;
+    // `fill_in` counts the files that are skipped.
+    let is_kept = stat.kind == Kind::File
+        && stat.device == mount.device
+        && takes_size(mount, &stat, &mut Skipped::default());
+    let visitor = mount.visitor.filter(|_| is_kept && !mount.disk.is_cold());
+    let note = visitor.map_or_else(Note::default, |visitor| visitor.file(dir, name, &stat));
+    Ok((stat, note))
+}
+
+fn takes_size(mount: &Mount<'_>, stat: &Stat, skipped: &mut Skipped) -> bool {
+    mount.filter.takes_size(stat.size, || Some(mount.volume), skipped)
 }
 
 /// A file that is on a different device from its directory.
@@ -123,16 +146,16 @@ fn fill_in(
     mount: &Mount<'_>,
     store: &mut Store,
     wanted: Wanted,
-    stat: io::Result<Stat>,
+    answer: Answer,
     strays: &mut Vec<Stray>,
 ) {
     let index = wanted.file as usize;
     let FileRecord { dir, name, .. } = store.files[index];
     // The record stays marked for removal unless all checks below pass.
     store.files[index].dir = DROPPED;
-    let stat = match stat {
-        Ok(stat) if stat.kind == Kind::File => stat,
-        Ok(stat) => return skip_kind(stat.kind, &mut store.skipped),
+    let (stat, note) = match answer {
+        Ok((stat, note)) if stat.kind == Kind::File => (stat, note),
+        Ok((stat, _)) => return skip_kind(stat.kind, &mut store.skipped),
         Err(source) => {
             let mut path = mount.dir_path(dir);
             let name = cstr_at(&store.names, name).to_bytes();
@@ -145,14 +168,14 @@ fn fill_in(
         }
     };
     mount.progress.bytes_seen.fetch_add(stat.size, Relaxed);
-    let volume = || Some(mount.volume);
-    if !mount.filter.takes_size(stat.size, volume, &mut store.skipped) {
+    if !takes_size(mount, &stat, &mut store.skipped) {
         let name = cstr_at(&store.names, name).to_bytes();
         return store.skipped_names.add_file(dir, name, &stat);
     }
     let record = store.record(&stat, dir, name);
     if stat.device == mount.device {
         store.files[index] = record;
+        store.set_note(index, note);
     } else {
         strays.push(Stray { dir, store: wanted.store, device: stat.device, record });
     }
@@ -175,19 +198,14 @@ fn close_gaps(mount: &Mount<'_>, stores: &mut [Store]) {
             let dir = &mut table.records[dir];
             let (first, start) = (dir.first as usize, to);
             for from in first..first + dir.count as usize {
-                if store.files[from].dir == DROPPED {
-                    continue;
+                if store.files[from].dir != DROPPED {
+                    store.move_file(from, to);
+                    to += 1;
                 }
-                store.files[to] = store.files[from];
-                if from < store.notes.len() {
-                    store.notes[to] = store.notes[from];
-                }
-                to += 1;
             }
             (dir.first, dir.count) = (to_u32(start), to_u32(to - start));
         }
-        store.files.truncate(to);
-        store.notes.truncate(to);
+        store.truncate(to);
     }
 }
 

@@ -38,6 +38,8 @@ pub(crate) struct Listing<'a> {
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) disk: &'a Disk,
+    /// Returns whether another worker has nothing to do.
+    pub(crate) has_idle_worker: &'a dyn Fn() -> bool,
     pub(crate) progress: &'a Progress,
 }
 
@@ -45,6 +47,14 @@ pub(crate) struct Listing<'a> {
 /// an entry may take 10 ms, so a wait or a request to stop is noticed after 160 ms. On a warm disk,
 /// reading the clock every 16 entries costs little.
 const CLOCK_INTERVAL: u64 = 16;
+
+/// Number of entries of a directory that its worker always looks at itself. If another worker is idle
+/// after them, the rest of the directory is deferred, so that all workers look at it. This doubles the
+/// speed of a walk of one large directory with two processors.
+const OWN_ENTRIES: u64 = 256;
+
+/// Most files that a worker defers for others; they take 20 MiB until their metadata is known.
+const MAX_SHARED: usize = 1 << 20;
 
 /// Examines files while their directory is open.
 pub trait Visitor: Sync {
@@ -71,16 +81,20 @@ impl Listing<'_> {
         meter: &mut WaitMeter<'_>,
     ) -> io::Result<()> {
         let mut counted = (store.entries, store.bytes);
-        let mut is_stopped = false;
+        let own_entries = store.entries + OWN_ENTRIES;
+        let (mut is_stopped, mut is_shared) = (false, false);
         let listed = self.dir.for_each(buffer, |item| {
             if is_stopped {
                 return;
             }
-            self.entry(&item, store);
+            self.entry(&item, is_shared, store);
             if store.entries.is_multiple_of(CLOCK_INTERVAL) {
                 meter.tick();
                 self.count(store, &mut counted);
                 is_stopped = self.progress.poll_stop();
+                is_shared = store.entries >= own_entries
+                    && store.deferred.len() < MAX_SHARED
+                    && (self.has_idle_worker)();
             }
         });
         self.count(store, &mut counted);
@@ -94,7 +108,8 @@ impl Listing<'_> {
         *counted = (store.entries, store.bytes);
     }
 
-    fn entry(&self, item: &DirItem<'_>, store: &mut Store) {
+    /// Examines an entry. If the directory `is_shared` with other workers, defers files.
+    fn entry(&self, item: &DirItem<'_>, is_shared: bool, store: &mut Store) {
         store.entries += 1;
         let (kind, stat) = match item.kind {
             Kind::Unknown => match self.dir.stat_child(item.name) {
@@ -111,7 +126,9 @@ impl Listing<'_> {
                 }
             }
             // On a cold disk, parallel or sorted queries are faster than one query at a time.
-            Kind::File if self.disk.is_cold() && stat.is_none() => self.defer_file(item, store),
+            Kind::File if stat.is_none() && (is_shared || self.disk.is_cold()) => {
+                self.defer_file(item, store);
+            }
             Kind::File => self.file(item.name, stat, store),
             other => skip_kind(other, &mut store.skipped),
         }

@@ -154,6 +154,7 @@ impl<'a> Worker<'a> {
             path,
             visitor,
             disk,
+            has_idle_worker: &|| self.mount.queue.has_free(),
             progress,
         };
         let done = listing.run(&mut self.buffer, &mut self.store, meter);

@@ -96,6 +96,30 @@ impl Store {
     }
 }
 
+impl Store {
+    /// Stores the note of a file.
+    pub(crate) fn set_note(&mut self, file: usize, note: Note) {
+        if file < self.notes.len() {
+            self.notes[file] = note;
+        } else if note != Note::default() {
+            self.notes.resize(file, Note::default());
+            self.notes.push(note);
+        }
+    }
+
+    /// Moves a file and its note to another place, and overwrites the file there.
+    pub(crate) fn move_file(&mut self, from: usize, to: usize) {
+        self.files[to] = self.files[from];
+        self.set_note(to, self.notes.get(from).copied().unwrap_or_default());
+    }
+
+    /// Removes all files from the index `count` on.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.files.truncate(count);
+        self.notes.truncate(count);
+    }
+}
+
 /// Counts an entry that is neither a regular file nor a directory to enter.
 pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
     match kind {
@@ -105,5 +129,37 @@ pub(crate) fn skip_kind(kind: Kind, skipped: &mut Skipped) {
         Kind::Device => skipped.devices += 1,
         // The entry was replaced after it was listed.
         Kind::Dir | Kind::File | Kind::Unknown => skipped.seen_before += 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Store;
+    use crate::tree::records::{DirId, FileRecord};
+
+    #[test]
+    fn a_file_without_a_note_gets_none_when_it_moves() {
+        let mut store = Store::new(0);
+        for inode in 0..4 {
+            let (size, mtime_ns, ctime_ns, name) = (0, 0, 0, 0);
+            store.files.push(FileRecord { size, inode, mtime_ns, ctime_ns, dir: DirId(0), name });
+        }
+        // The last file has no note, because it is beyond the end of the vector.
+        store.notes = vec![[1, 1], [0, 0], [3, 3]];
+        store.move_file(2, 1);
+        store.move_file(3, 2);
+        store.truncate(3);
+        let inodes: Vec<u64> = store.files.iter().map(|file| file.inode).collect();
+        assert_eq!((inodes, store.notes), (vec![0, 2, 3], vec![[1, 1], [3, 3], [0, 0]]));
+    }
+
+    #[test]
+    fn notes_beyond_the_end_of_the_vector_are_added() {
+        let mut store = Store::new(0);
+        store.set_note(2, [0, 0]);
+        assert!(store.notes.is_empty(), "the default note needs no place");
+        store.set_note(1, [5, 6]);
+        store.set_note(0, [7, 8]);
+        assert_eq!(store.notes, [[7, 8], [5, 6]]);
     }
 }

@@ -18,4 +18,5 @@ mod remembered;
 mod roots;
 mod shapes;
 mod shards;
+mod sharing;
 mod stopping;
