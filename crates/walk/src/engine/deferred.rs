@@ -1,7 +1,7 @@
 //! Queries the metadata of files in inode order, after their directories have been listed.
 //!
-//! Files are deferred for one of two reasons: their disk is cold, or their directory is so large that
-//! all workers look at its files.
+//! Files are deferred for one of two reasons: their disk is cold, or their directory is large and the
+//! last one to list, so that all workers examine its files.
 //!
 //! On a cold hard disk, calling `stat` on each file while its directory is being listed moves the
 //! disk head for almost every file. The listings already contain the inode numbers. A single pass
@@ -16,7 +16,7 @@ use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use device::{WaitMeter, WorkerPool};
-use fsops::{Kind, Op, Stat};
+use fsops::{Kind, Op, Stat, Volume};
 use runtime::Interrupted;
 
 use crate::engine::worker::Mount;
@@ -26,10 +26,10 @@ use crate::tree::records::{
 };
 use crate::tree::store::{Store, skip_kind};
 
-/// Number of files per batch on a cold disk. The results of one batch take 34 MiB.
+/// Number of files per batch on a cold disk. The results of one batch take about 48 MiB.
 const COLD_BATCH_FILES: usize = 1 << 18;
 
-/// Number of files per batch if the metadata is probably cached. The order does not matter then.
+/// Number of files per batch if the metadata is probably cached, so that the order matters little.
 const WARM_BATCH_FILES: usize = 1 << 14;
 
 /// Number of files that a worker takes at once. Files with neighbouring inode numbers often share
@@ -84,8 +84,13 @@ pub(crate) fn query(
     Ok(())
 }
 
-/// The metadata of a file and the note of the visitor.
-type Answer = io::Result<(Stat, Note)>;
+/// The result of a query.
+struct Answer {
+    stat: Stat,
+    /// The file system of the file; `None` if it is unknown.
+    volume: Option<Volume>,
+    note: Note,
+}
 
 /// Queries chunks of a batch until no chunks are left. Returns the answers.
 fn query_chunk(
@@ -94,7 +99,7 @@ fn query_chunk(
     window: &[Wanted],
     next: &AtomicUsize,
     meter: &mut WaitMeter<'_>,
-) -> Vec<(Wanted, Answer)> {
+) -> Vec<(Wanted, io::Result<Answer>)> {
     let mut open = DirSlots::new(mount.options.open_dirs);
     let mut found = Vec::new();
     loop {
@@ -113,7 +118,7 @@ fn query_chunk(
 
 /// Queries the metadata of one file relative to its directory, which is opened if necessary. Shows the
 /// file to the visitor if the walk keeps it, unless the disk is cold.
-fn answer(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> Answer {
+fn answer(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> io::Result<Answer> {
     let file = store.files[file as usize];
     let name = cstr_at(&store.names, file.name);
     let dir = match open.get(file.dir) {
@@ -121,17 +126,14 @@ fn answer(mount: &Mount<'_>, open: &mut DirSlots, store: &Store, file: u32) -> A
         None => open.put(file.dir, mount.open(file.dir)?),
     };
     let stat = dir.stat_child(name)?;
+    let is_here = stat.device == mount.device;
+    let volume = if is_here { Some(mount.volume) } else { dir.child_volume(name).ok() };
     // `fill_in` counts the files that are skipped.
-    let is_kept = stat.kind == Kind::File
-        && stat.device == mount.device
-        && takes_size(mount, &stat, &mut Skipped::default());
+    let takes = || mount.filter.takes_size(stat.size, || volume, &mut Skipped::default());
+    let is_kept = is_here && stat.kind == Kind::File && takes();
     let visitor = mount.visitor.filter(|_| is_kept && !mount.disk.is_cold());
     let note = visitor.map_or_else(Note::default, |visitor| visitor.file(dir, name, &stat));
-    Ok((stat, note))
-}
-
-fn takes_size(mount: &Mount<'_>, stat: &Stat, skipped: &mut Skipped) -> bool {
-    mount.filter.takes_size(stat.size, || Some(mount.volume), skipped)
+    Ok(Answer { stat, volume, note })
 }
 
 /// A file that is on a different device from its directory.
@@ -146,16 +148,16 @@ fn fill_in(
     mount: &Mount<'_>,
     store: &mut Store,
     wanted: Wanted,
-    answer: Answer,
+    answer: io::Result<Answer>,
     strays: &mut Vec<Stray>,
 ) {
     let index = wanted.file as usize;
     let FileRecord { dir, name, .. } = store.files[index];
     // The record stays marked for removal unless all checks below pass.
     store.files[index].dir = DROPPED;
-    let (stat, note) = match answer {
-        Ok((stat, note)) if stat.kind == Kind::File => (stat, note),
-        Ok((stat, _)) => return skip_kind(stat.kind, &mut store.skipped),
+    let Answer { stat, volume, note } = match answer {
+        Ok(answer) if answer.stat.kind == Kind::File => answer,
+        Ok(answer) => return skip_kind(answer.stat.kind, &mut store.skipped),
         Err(source) => {
             let mut path = mount.dir_path(dir);
             let name = cstr_at(&store.names, name).to_bytes();
@@ -168,7 +170,7 @@ fn fill_in(
         }
     };
     mount.progress.bytes_seen.fetch_add(stat.size, Relaxed);
-    if !takes_size(mount, &stat, &mut store.skipped) {
+    if !mount.filter.takes_size(stat.size, || volume, &mut store.skipped) {
         let name = cstr_at(&store.names, name).to_bytes();
         return store.skipped_names.add_file(dir, name, &stat);
     }

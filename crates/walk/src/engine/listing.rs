@@ -38,8 +38,8 @@ pub(crate) struct Listing<'a> {
     pub(crate) path: &'a dyn Fn() -> Vec<u8>,
     pub(crate) visitor: Option<&'a dyn Visitor>,
     pub(crate) disk: &'a Disk,
-    /// Returns whether another worker has nothing to do.
-    pub(crate) has_idle_worker: &'a dyn Fn() -> bool,
+    /// Returns whether all other workers are idle and no other directory waits.
+    pub(crate) is_last: &'a dyn Fn() -> bool,
     pub(crate) progress: &'a Progress,
 }
 
@@ -48,12 +48,12 @@ pub(crate) struct Listing<'a> {
 /// reading the clock every 16 entries costs little.
 const CLOCK_INTERVAL: u64 = 16;
 
-/// Number of entries of a directory that its worker always looks at itself. If another worker is idle
-/// after them, the rest of the directory is deferred, so that all workers look at it. This doubles the
-/// speed of a walk of one large directory with two processors.
+/// Number of entries of a directory that its worker always examines itself. If this directory is then
+/// the only work left, the remaining files are deferred, so that all workers examine them.
 const OWN_ENTRIES: u64 = 256;
 
-/// Most files that a worker defers for others; they take 20 MiB until their metadata is known.
+/// Maximum number of files that a worker defers for this reason. They take 20 MiB until their metadata
+/// is known.
 const MAX_SHARED: usize = 1 << 20;
 
 /// Examines files while their directory is open.
@@ -93,8 +93,9 @@ impl Listing<'_> {
                 self.count(store, &mut counted);
                 is_stopped = self.progress.poll_stop();
                 is_shared = store.entries >= own_entries
+                    && store.children.is_empty()
                     && store.deferred.len() < MAX_SHARED
-                    && (self.has_idle_worker)();
+                    && (self.is_last)();
             }
         });
         self.count(store, &mut counted);

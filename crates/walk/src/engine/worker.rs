@@ -140,7 +140,8 @@ impl<'a> Worker<'a> {
             let mount = self.mount;
             move || mount.dir_path(id)
         };
-        let Mount { own, automounts, visitor, disk, volume, progress, .. } = *self.mount;
+        let Mount { own, automounts, visitor, disk, volume, progress, ref queue, .. } = *self.mount;
+        let is_last_here = self.stack.is_empty();
         let path = &path;
         let listing = Listing {
             filter,
@@ -154,7 +155,7 @@ impl<'a> Worker<'a> {
             path,
             visitor,
             disk,
-            has_idle_worker: &|| self.mount.queue.has_free(),
+            is_last: &|| is_last_here && queue.has_free() && queue.others_wait(),
             progress,
         };
         let done = listing.run(&mut self.buffer, &mut self.store, meter);

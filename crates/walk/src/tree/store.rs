@@ -157,7 +157,7 @@ mod tests {
     fn notes_beyond_the_end_of_the_vector_are_added() {
         let mut store = Store::new(0);
         store.set_note(2, [0, 0]);
-        assert!(store.notes.is_empty(), "the default note needs no place");
+        assert!(store.notes.is_empty(), "the default note takes no space");
         store.set_note(1, [5, 6]);
         store.set_note(0, [7, 8]);
         assert_eq!(store.notes, [[7, 8], [5, 6]]);

@@ -1,8 +1,9 @@
-//! Several workers look at the files of one large directory.
+//! All workers examine the files of a large directory.
 
 use std::collections::HashSet;
 use std::ffi::CStr;
 use std::sync::Mutex;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use walk::{Note, Options, Visitor, walk};
 
 use crate::found::{actual, disks, expected, filter, ids, in_memory, options, workers};
 
-/// Number of files; the worker that lists the directory looks at some of them before it shares them.
+/// Number of files. The worker that lists the directory examines some of them before it shares them.
 const FILES: usize = 3000;
 
 /// Takes a moment for each file, and remembers which threads call it.
@@ -30,7 +31,7 @@ impl Visitor for Slow {
 }
 
 #[test]
-fn all_workers_look_at_the_files_of_a_large_directory() {
+fn all_workers_examine_the_files_of_a_large_directory() {
     let size = |n: usize| n % 7;
     let tree = in_memory();
     (0..FILES)
@@ -47,11 +48,13 @@ fn all_workers_look_at_the_files_of_a_large_directory() {
         files.retain(|_, (size, _)| *size > 0);
         assert_eq!(actual(&walked), files);
         assert_eq!(walked.skipped.empty, (0..FILES).filter(|&n| size(n) == 0).count() as u64);
+        assert_eq!(progress.entries.load(Relaxed), FILES as u64);
+        assert_eq!(progress.bytes_seen.load(Relaxed), files.values().map(|(size, _)| size).sum());
         for id in ids(&walked) {
             let file = walked.file(id);
             assert_eq!(walked.notes[id.0 as usize], [file.size + 1, file.inode]);
         }
         let workers = visitor.0.into_inner().expect("no panic").len();
-        assert_eq!(workers > 1, threads.first > 1, "{workers} of {threads:?} looked at files");
+        assert_eq!(workers > 1, threads.first > 1, "{workers} of {threads:?} examined files");
     }
 }
