@@ -49,7 +49,10 @@ fn all_workers_examine_the_files_of_a_large_directory() {
         assert_eq!(actual(&walked), files);
         assert_eq!(walked.skipped.empty, (0..FILES).filter(|&n| size(n) == 0).count() as u64);
         assert_eq!(progress.entries.load(Relaxed), FILES as u64);
-        assert_eq!(progress.bytes_seen.load(Relaxed), files.values().map(|(size, _)| size).sum());
+        assert_eq!(
+            progress.bytes_seen.load(Relaxed),
+            files.values().map(|(size, _)| size).sum::<u64>()
+        );
         for id in ids(&walked) {
             let file = walked.file(id);
             assert_eq!(walked.notes[id.0 as usize], [file.size + 1, file.inode]);
