@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension, params};
 use walk::{DirId, Problem, Tree, to_u32};
 
 use super::counts::CopiesByRow;
-use super::delta::{Committed, Delta, Dropped, NewContent};
+use super::delta::{Committed, Delta, Dropped};
 use super::findings::{CopyCount, Findings, ScanRecord};
 use super::scans::write_scan;
 use super::sizes::ScanSizes;
@@ -77,14 +77,9 @@ impl Writer {
         catalog.write_files(&mut delta, is_new)?;
         catalog.drop_unproven_contents(&mut delta)?;
         catalog.write_volumes(&delta)?;
+        catalog.write_contents(&mut delta)?;
         let copies = delta.rows_of(copies);
-        if is_new {
-            let inodes = delta.count_inodes();
-            catalog.write_contents(&mut delta, &inodes, &copies)?;
-        } else {
-            catalog.write_contents(&mut delta, &[], &copies)?;
-            catalog.count_copies(&mut delta, &copies)?;
-        }
+        catalog.count_copies(&mut delta, &copies, is_new)?;
         let scan = write_scan(catalog, rows.scan, found)?;
         catalog.write_sizes(scan, found.tree, &sizes())?;
         self.create_indexes()?;
@@ -128,8 +123,8 @@ impl Catalog {
     /// Clears the content of unreachable files that could not be compared with a new content.
     fn drop_unproven_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let Delta { tree, fingerprints, rows, new_contents, touched, unproven, .. } = delta;
-        let new = new_contents.iter().map(|new| new.content);
-        let rows_without_proof = rows.unreachable.unproven(&rows.contents, tree, fingerprints, new);
+        let rows_without_proof =
+            rows.unreachable.unproven(&rows.contents, tree, fingerprints, new_contents);
         let sql = "UPDATE file SET content = NULL, state = ?3 WHERE dir = ?1 AND name = ?2";
         let mut update = self.db.prepare(sql).at(&self.path)?;
         for (dir, name, content) in rows_without_proof {
@@ -192,33 +187,24 @@ impl Catalog {
         Ok(())
     }
 
-    /// Inserts new contents, and adds new digests to known contents. `inodes` has the number of
-    /// inodes by row, in order. A new content that is not in it gets one inode.
-    fn write_contents(
-        &self,
-        delta: &mut Delta<'_>,
-        inodes: &[(i64, u32)],
-        copies: &CopiesByRow,
-    ) -> Result<(), Error> {
+    /// Inserts new contents, and adds new digests to known contents.
+    fn write_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let path = &self.path;
         let db = &self.db;
+        let sizes = delta.sizes();
         let is_unfinished = delta.is_unfinished();
-        let sql = "INSERT INTO content (id, size, digest, inodes, reclaimable) \
-                   VALUES (?1, ?2, ?3, ?4, ?5)";
-        let mut insert = db.prepare(sql).at(path)?;
-        for &NewContent { content, size } in &delta.new_contents {
+        let mut insert = db
+            .prepare(
+                "INSERT INTO content (id, size, digest, inodes, reclaimable) VALUES (?1, ?2, ?3, 1, 0)",
+            )
+            .at(path)?;
+        for &content in &delta.new_contents {
             let row = delta.content_rows[content.index()];
-            let at = inodes.binary_search_by_key(&row, |&(row, _)| row);
-            let inodes = at.map_or(1, |at| inodes[at].1);
-            let measured = copies.get(&row).filter(|(n, _)| *n == inodes);
-            let all_but_one = size.saturating_mul(u64::from(inodes) - 1);
-            let reclaimable = measured.map_or(all_but_one, |(_, bytes)| *bytes);
-            let stored = i64::try_from(reclaimable).unwrap_or(i64::MAX);
+            let size = sizes.get(&content).copied().unwrap_or(0).cast_signed();
             let digest = delta.fingerprints.digest(content);
-            let blob = digest.map(|digest| digest.0);
-            insert.execute(params![row, size.cast_signed(), blob, inodes, stored]).at(path)?;
+            insert.execute(params![row, size, digest.map(|digest| digest.0)]).at(path)?;
             if is_unfinished {
-                delta.inserted.push((row, ContentRow { digest, inodes, reclaimable }));
+                delta.inserted.push((row, ContentRow { digest, inodes: 1, reclaimable: 0 }));
             }
         }
         let mut update = db.prepare("UPDATE content SET digest = ?2 WHERE id = ?1").at(path)?;
@@ -236,15 +222,28 @@ impl Catalog {
     }
 
     /// Updates the copy counts of all contents that gained or lost a file.
-    fn count_copies(&self, delta: &mut Delta<'_>, copies: &CopiesByRow) -> Result<(), Error> {
-        let mut touched = std::mem::take(&mut delta.touched);
-        touched.extend(delta.written.iter().map(|w| w.0));
-        touched.extend(&delta.rows.touched);
-        let mut counts: Vec<(i64, u32)> = Vec::with_capacity(touched.len());
-        for &row in &touched {
-            counts.push((row, self.count_inodes(row)?));
+    fn count_copies(
+        &self,
+        delta: &mut Delta<'_>,
+        copies: &CopiesByRow,
+        is_new: bool,
+    ) -> Result<(), Error> {
+        let mut counts: Vec<(i64, u32)> = Vec::new();
+        if is_new {
+            delta.written.sort_unstable();
+            delta.written.dedup();
+            for same in delta.written.chunk_by(|a, b| a.0 == b.0) {
+                counts.push((same[0].0, to_u32(same.len())));
+            }
+        } else {
+            let mut touched = std::mem::take(&mut delta.touched);
+            touched.extend(delta.written.iter().map(|w| w.0));
+            touched.extend(&delta.rows.touched);
+            for &row in &touched {
+                counts.push((row, self.count_inodes(row)?));
+            }
+            delta.touched = touched;
         }
-        delta.touched = touched;
         self.write_counts(&counts, copies)
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
 
 use content::{ContentId, Digest, Fingerprints, Head};
-use walk::{DirId, FileId, FileRecord, Tree, to_u32};
+use walk::{DirId, FileId, FileRecord, Tree};
 
 use super::counts::CopiesByRow;
 use super::findings::{CopyCount, Findings};
@@ -42,7 +42,7 @@ pub(crate) struct Delta<'a> {
     /// Contents of files that are unreachable or have to be read again, by digest.
     known: HashMap<Digest, i64>,
     /// Contents to insert.
-    pub(crate) new_contents: Vec<NewContent>,
+    pub(crate) new_contents: Vec<ContentId>,
     /// For every file written, the row of its content, its device and its inode. Used to count
     /// copies.
     pub(crate) written: Vec<(i64, u16, u64)>,
@@ -54,14 +54,6 @@ pub(crate) struct Delta<'a> {
     pub(crate) inserted: Vec<(i64, ContentRow)>,
     /// Directory and name of unreachable rows that lost their content.
     pub(crate) unproven: Vec<(i64, Box<[u8]>)>,
-}
-
-/// A content to insert.
-#[derive(Clone, Copy)]
-pub(crate) struct NewContent {
-    pub(crate) content: ContentId,
-    /// The size of its files in bytes.
-    pub(crate) size: u64,
 }
 
 /// A file that the engine dropped, and its new state.
@@ -196,10 +188,10 @@ impl<'a> Delta<'a> {
     fn changed_row(&mut self, change: Change) -> FileRow {
         let Change { file, head, content, state, now, only_resized } = change;
         self.stored.push((file, now));
-        let record = self.tree.file(file);
-        let row = content.map(|content| self.content_row(content, record.size));
+        let row = content.map(|content| self.content_row(content));
         // A change of the disk space alone does not change the number of copies.
         if let Some(row) = row.filter(|_| !only_resized) {
+            let record = self.tree.file(file);
             let device = self.tree.device_index(record.dir);
             self.written.push((
                 row,
@@ -228,7 +220,7 @@ impl<'a> Delta<'a> {
         is_recent(file.mtime_ns, file.ctime_ns, self.started_ns)
     }
 
-    fn content_row(&mut self, content: ContentId, size: u64) -> i64 {
+    fn content_row(&mut self, content: ContentId) -> i64 {
         let row = &mut self.content_rows[content.index()];
         if *row == 0 {
             let digest = self.fingerprints.digest(content).filter(|_| !self.known.is_empty());
@@ -237,7 +229,7 @@ impl<'a> Delta<'a> {
             } else {
                 *row = self.next_content;
                 self.next_content += 1;
-                self.new_contents.push(NewContent { content, size });
+                self.new_contents.push(content);
             }
         }
         *row
@@ -248,12 +240,13 @@ impl<'a> Delta<'a> {
         copies.map(|c| (self.content_rows[c.content.index()], (c.inodes, c.reclaimable))).collect()
     }
 
-    /// Returns the number of inodes of each content that gained a file, by row, in order.
-    pub(crate) fn count_inodes(&mut self) -> Vec<(i64, u32)> {
-        self.written.sort_unstable();
-        self.written.dedup();
-        let contents = self.written.chunk_by(|a, b| a.0 == b.0);
-        contents.map(|inodes| (inodes[0].0, to_u32(inodes.len()))).collect()
+    /// Returns the sizes of the new contents.
+    pub(crate) fn sizes(&self) -> HashMap<ContentId, u64> {
+        if self.new_contents.is_empty() {
+            return HashMap::new();
+        }
+        let files = (0u32..).zip(self.tree.files());
+        files.filter_map(|(id, f)| self.fingerprints.content(id).map(|c| (c, f.size))).collect()
     }
 }
 
