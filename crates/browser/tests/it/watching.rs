@@ -69,7 +69,7 @@ const WORK: &str = "setTimeout(() => { let sum = 1; \
     for (let i = 0; i < 1e9; i++) sum = Math.imul(sum, i | 1); \
     window.sum = sum; window.isDone = true; }, 0)";
 
-/// A task that waits for the server for a second.
+/// A task that blocks on a synchronous request for one second.
 const WAIT: &str = "setTimeout(() => { const request = new XMLHttpRequest(); \
     request.open('GET', '/slow', false); request.send(); window.isDone = true; }, 0)";
 

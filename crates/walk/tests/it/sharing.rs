@@ -18,7 +18,7 @@ use crate::found::{actual, disks, expected, filter, ids, in_memory, options, wor
 /// Number of files. The worker that lists the directory examines some of them before it shares them.
 const FILES: usize = 3000;
 
-/// Takes a moment for each file, and remembers which threads call it.
+/// Sleeps briefly for each file and records the calling threads.
 #[derive(Default)]
 struct Slow(Mutex<HashSet<ThreadId>>);
 
