@@ -2,8 +2,12 @@
 //! from sanitizers, stable Rust has every compiler option that `cargo fuzz` uses.
 
 use std::io;
+use std::num::NonZero;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
 
 use crate::programs;
 
@@ -33,8 +37,8 @@ const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"
 /// The default duration of each fuzzer in seconds.
 const DEFAULT_SECONDS: &str = "60";
 
-/// Runs each fuzzer for some seconds. Returns a complaint for each fuzzer that found something.
-#[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
+/// Runs each fuzzer for some seconds, as many at once as there are processors. Returns a complaint for each fuzzer
+/// that found something.
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
     let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {
         return Ok(vec!["xtask fuzz: not a number of seconds".into()]);
@@ -54,24 +58,41 @@ pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>>
     if !build.status()?.success() {
         return Ok(vec!["the fuzzers cannot be built".into()]);
     }
-    let mut complaints = Vec::new();
-    for target in TARGETS {
-        let (corpus, artifacts) =
-            (folder.join("corpus").join(target), folder.join("artifacts").join(target));
-        std::fs::create_dir_all(&corpus)?;
-        std::fs::create_dir_all(&artifacts)?;
-        let mut fuzzer = Command::new(folder.join(format!("target/{host}/release/{target}")));
-        fuzzer.args(LIMITS).arg(format!("-max_total_time={seconds}"));
-        fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
-        let output = fuzzer.output()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        let done = said.lines().rev().find(|line| line.starts_with("Done "));
-        println!("{target}: {}", done.unwrap_or("it found something"));
-        if !output.status.success() || done.is_none() {
-            complaints.push(format!("the fuzzer {target} found something:\n{said}"));
+    let programs = folder.join(format!("target/{host}/release"));
+    let (next, complaints) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let run_some = || {
+        while let Some(target) = TARGETS.get(next.fetch_add(1, Relaxed)) {
+            let complaint = run_one(&folder, &programs, target, seconds)
+                .unwrap_or_else(|e| Some(format!("the fuzzer {target} cannot be run: {e}")));
+            complaints.lock().unwrap_or_else(PoisonError::into_inner).extend(complaint);
         }
-    }
-    Ok(complaints)
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(run_some))));
+    Ok(complaints.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Runs one fuzzer and prints its last line. Returns a complaint if it found something.
+#[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
+fn run_one(
+    folder: &Path,
+    programs: &Path,
+    target: &str,
+    seconds: u32,
+) -> io::Result<Option<String>> {
+    let (corpus, artifacts) =
+        (folder.join("corpus").join(target), folder.join("artifacts").join(target));
+    std::fs::create_dir_all(&corpus)?;
+    std::fs::create_dir_all(&artifacts)?;
+    let mut fuzzer = Command::new(programs.join(target));
+    fuzzer.args(LIMITS).arg(format!("-max_total_time={seconds}"));
+    fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display())).arg(&corpus);
+    let output = fuzzer.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let done = said.lines().rev().find(|line| line.starts_with("Done "));
+    println!("{target}: {}", done.unwrap_or("it found something"));
+    let has_failed = !output.status.success() || done.is_none();
+    Ok(has_failed.then(|| format!("the fuzzer {target} found something:\n{said}")))
 }
 
 /// Returns the host target of the compiler.
