@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -40,6 +40,9 @@ static DROPPING: AtomicBool = AtomicBool::new(false);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 
+/// Number of calls of [`relieve`] before the next check.
+static CALLS_LEFT: AtomicIsize = AtomicIsize::new(0);
+
 /// A fixed-size table of mappings. It must not allocate memory.
 struct Regions {
     /// Addresses and lengths of mappings. A free slot has length 0.
@@ -50,9 +53,9 @@ struct Regions {
     failed: Option<i32>,
 }
 
-/// Number of bytes that can become resident again in a microsecond. If a page is in the page cache,
-/// the kernel takes about a microsecond to map the 64 KiB around it.
-const RETURN_BYTES_PER_US: usize = 64 << 10;
+/// Number of bytes around an accessed page that the kernel maps if they are in the page cache. This
+/// takes about a microsecond.
+const MAPPED_AROUND: usize = 64 << 10;
 
 impl Regions {
     /// Maximum number of mappings. A scan uses about ten tables per thread.
@@ -120,6 +123,8 @@ pub(crate) fn map(length: usize) -> Option<*mut u8> {
     regions.bytes += length;
     regions.most = regions.most.max(regions.bytes);
     drop(regions);
+    // The last check did not know this mapping.
+    CALLS_LEFT.store(0, Relaxed);
     if !IN_USE.swap(true, Relaxed) {
         // If the thread cannot be started, [`relieve`] still drops pages.
         let _unstarted = std::thread::Builder::new().spawn(watch_memory);
@@ -196,17 +201,31 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
 
 /// Drops resident pages if they exceed an eighth of the bound. Returns at once if no memory has
 /// been spilled.
+///
+/// A check opens a file in /proc, which takes as long as mapping ten pages. After a check, the next
+/// calls return at once until they could have filled the room that it found.
 pub(crate) fn relieve() {
-    /// Number of calls per check. A check takes about as long as mapping ten pages again.
-    const CALLS_PER_CHECK: usize = 8;
-    static CALLS: AtomicUsize = AtomicUsize::new(0);
     if !IN_USE.load(Relaxed) {
         return;
     }
     wait_for_release();
-    if CALLS.fetch_add(1, Relaxed).is_multiple_of(CALLS_PER_CHECK) {
-        let _room = drop_excess();
+    if CALLS_LEFT.fetch_sub(1, Relaxed) <= 0 {
+        // Meanwhile, other threads need not check.
+        CALLS_LEFT.store(MIN_CALLS_PER_CHECK, Relaxed);
+        CALLS_LEFT.store(calls_in(drop_excess()), Relaxed);
     }
+}
+
+/// Minimum number of calls of [`relieve`] per check.
+const MIN_CALLS_PER_CHECK: isize = 8;
+
+/// Returns the number of calls of [`relieve`] that cannot fill `room` bytes.
+fn calls_in(room: usize) -> isize {
+    /// Number of bytes that can become resident between two calls, in some accesses.
+    const BYTES_PER_CALL: usize = 4 * MAPPED_AROUND;
+    const MAX_CALLS_PER_CHECK: isize = 4096;
+    let calls = isize::try_from(room / BYTES_PER_CALL).unwrap_or(isize::MAX);
+    calls.clamp(MIN_CALLS_PER_CHECK, MAX_CALLS_PER_CHECK)
 }
 
 /// Blocks while pages are being dropped. Otherwise pages would be read back faster than they are
@@ -223,7 +242,8 @@ pub(crate) fn wait_for_release() {
 fn watch_memory() {
     keep_standard_descriptors();
     loop {
-        let pause = (drop_excess() / RETURN_BYTES_PER_US).clamp(250, 20_000);
+        // As long as it takes to fill the room that is left.
+        let pause = (drop_excess() / MAPPED_AROUND).clamp(250, 20_000);
         std::thread::sleep(Duration::from_micros(pause as u64));
     }
 }
@@ -273,7 +293,13 @@ fn mapped() -> usize {
 mod tests {
     use std::path::Path;
 
-    use super::{mapped, reserve, unnamed_file};
+    use super::{calls_in, mapped, reserve, unnamed_file};
+
+    #[test]
+    fn checks_are_rarer_if_there_is_room() {
+        let room = [0, 1 << 20, 32 << 20, 256 << 20, usize::MAX];
+        assert_eq!(room.map(calls_in), [8, 8, 128, 1024, 4096]);
+    }
 
     #[test]
     fn lack_of_space_is_an_error() {

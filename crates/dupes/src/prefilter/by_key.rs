@@ -75,6 +75,7 @@ fn decide(
     Buffers { files, equal }: &mut Buffers,
 ) -> Result<(), Interrupted> {
     let fingerprints = worker.work.fingerprints;
+    worker.work.progress.relieve_memory();
     files.clear();
     // A file without a key could not be read.
     files.extend(set.iter().filter_map(|&file| Some((keys.get(file)?, file))));

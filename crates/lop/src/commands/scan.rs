@@ -272,7 +272,6 @@ fn write_groups(
 ) -> io::Result<()> {
     let mut path = Vec::new();
     for group in found.groups.iter() {
-        progress.relieve_memory();
         writer.begin(&GroupHead {
             size: group.size,
             digest: group.digest,
@@ -281,6 +280,7 @@ fn write_groups(
             reclaimable_bytes: group.reclaimable,
         })?;
         for &file in group.files {
+            progress.relieve_memory();
             tree.path_into(file, &mut path);
             writer.file(&path, None)?;
         }
