@@ -239,7 +239,10 @@ impl Catalog {
             let mut touched = std::mem::take(&mut delta.touched);
             touched.extend(delta.written.iter().map(|w| w.0));
             touched.extend(&delta.rows.touched);
-            for &row in &touched {
+            // In the order of the rows, so that the pages of the catalog are visited once.
+            let mut rows: Vec<i64> = touched.iter().copied().collect();
+            rows.sort_unstable();
+            for row in rows {
                 counts.push((row, self.count_inodes(row)?));
             }
             delta.touched = touched;

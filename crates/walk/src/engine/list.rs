@@ -66,6 +66,11 @@ struct Folder {
 }
 
 impl FileList {
+    /// Returns true if no file was added.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.folders.is_empty()
+    }
+
     /// Adds one file.
     pub(crate) fn add(&mut self, path: &Path, filter: &Filter, store: &mut Store, table: &Table) {
         store.entries += 1;

@@ -75,14 +75,16 @@ pub fn walk(
     let Walker { mut tree, mut stores, listed, mut list, .. } = walker;
     let SharedState { table, roots, .. } = common;
     tree.roots = roots.into_inner();
-    let mut all = HashMap::new();
-    for mut listed in listed.into_values() {
-        listed.update(&table);
-        all.extend(listed.keys());
-    }
     // The index of a store must equal its shard number.
     stores.sort_unstable_by_key(|store| store.shard);
-    list.finish(&mut tree, &mut stores, &table, &all);
+    if !list.is_empty() {
+        let mut all = HashMap::new();
+        for mut listed in listed.into_values() {
+            listed.update(&table);
+            all.extend(listed.keys());
+        }
+        list.finish(&mut tree, &mut stores, &table, &all);
+    }
     Ok(assemble(tree, table.into_inner(), stores))
 }
 

@@ -11,19 +11,24 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     let mut bases = Vec::with_capacity(stores.len());
     let mut linked = LinkedNames::default();
     let mut stores = stores;
+    // A table in a file cannot grow in place, so each table grows only once.
+    let total: usize = stores.iter().map(|store| store.files.len()).sum();
     for store in &mut stores {
-        bases.push(to_u32(tree.files.len()));
+        let base = tree.files.len();
+        bases.push(to_u32(base));
         let files = std::mem::take(&mut store.files);
         if tree.files.is_empty() {
             tree.files = files;
+            tree.files.reserve_exact(total - tree.files.len());
         } else {
             tree.files.extend_from_slice(&files);
             // Frees this copy of the records before the notes grow.
             drop(files);
         }
         if !store.notes.is_empty() {
-            tree.notes.resize(bases[bases.len() - 1] as usize, Note::default());
-            tree.notes.append(&mut store.notes);
+            tree.notes.reserve_exact(total - tree.notes.len());
+            tree.notes.resize(base, Note::default());
+            tree.notes.append(&mut std::mem::take(&mut store.notes));
         }
         tree.names.push(std::mem::take(&mut store.names));
         linked.append(&mut store.linked);
