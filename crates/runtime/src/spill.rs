@@ -40,7 +40,7 @@ static DROPPING: AtomicBool = AtomicBool::new(false);
 
 static REGIONS: Mutex<Regions> = Mutex::new(Regions::new());
 
-/// Number of calls of [`relieve`] before the next check.
+/// Number of further calls of [`relieve`] until one of them checks the resident pages.
 static CALLS_LEFT: AtomicIsize = AtomicIsize::new(0);
 
 /// A fixed-size table of mappings. It must not allocate memory.
@@ -202,8 +202,8 @@ fn reserve(file: &File, length: usize) -> io::Result<()> {
 /// Drops resident pages if they exceed an eighth of the bound. Returns at once if no memory has
 /// been spilled.
 ///
-/// A check opens a file in /proc, which takes as long as mapping ten pages. After a check, the next
-/// calls return at once until they could have filled the room that it found.
+/// A check opens a file in /proc, which takes as long as mapping ten pages. After a check, calls
+/// return at once until they could have filled the room that the check found.
 pub(crate) fn relieve() {
     if !IN_USE.load(Relaxed) {
         return;
@@ -221,7 +221,7 @@ const MIN_CALLS_PER_CHECK: isize = 8;
 
 /// Returns the number of calls of [`relieve`] that cannot fill `room` bytes.
 fn calls_in(room: usize) -> isize {
-    /// Number of bytes that can become resident between two calls, in some accesses.
+    /// Estimate of the bytes that become resident between two calls: four accesses.
     const BYTES_PER_CALL: usize = 4 * MAPPED_AROUND;
     const MAX_CALLS_PER_CHECK: isize = 4096;
     let calls = isize::try_from(room / BYTES_PER_CALL).unwrap_or(isize::MAX);
@@ -242,7 +242,7 @@ pub(crate) fn wait_for_release() {
 fn watch_memory() {
     keep_standard_descriptors();
     loop {
-        // As long as it takes to fill the room that is left.
+        // The pause is no longer than it takes to fill the remaining room.
         let pause = (drop_excess() / MAPPED_AROUND).clamp(250, 20_000);
         std::thread::sleep(Duration::from_micros(pause as u64));
     }

@@ -37,8 +37,8 @@ const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"
 /// The default duration of each fuzzer in seconds.
 const DEFAULT_SECONDS: &str = "60";
 
-/// Runs each fuzzer for some seconds, as many at once as there are processors. Returns a complaint for each fuzzer
-/// that found something.
+/// Runs each fuzzer for some seconds, one fuzzer per processor at a time. Returns a complaint for each fuzzer that
+/// found something.
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
     let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {
         return Ok(vec!["xtask fuzz: not a number of seconds".into()]);
@@ -72,7 +72,7 @@ pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>>
     Ok(complaints.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Runs one fuzzer and prints its last line. Returns a complaint if it found something.
+/// Runs one fuzzer and prints the line that ends its report. Returns a complaint if it found something.
 #[expect(clippy::disallowed_methods, reason = "makes folders of its own, in this repository")]
 fn run_one(
     folder: &Path,

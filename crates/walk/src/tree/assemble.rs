@@ -11,7 +11,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     let mut bases = Vec::with_capacity(stores.len());
     let mut linked = LinkedNames::default();
     let mut stores = stores;
-    // A table in a file cannot grow in place, so each table grows only once.
+    // A spilled table cannot grow in place, so the space for all files is reserved at once.
     let total: usize = stores.iter().map(|store| store.files.len()).sum();
     for store in &mut stores {
         let base = tree.files.len();
