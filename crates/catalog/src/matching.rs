@@ -18,6 +18,7 @@ pub(crate) mod stored;
 mod unreachable;
 
 use std::collections::HashSet;
+use std::thread::ScopedJoinHandle;
 
 use content::{Digest, Fingerprints, Head};
 use walk::{FileId, Tree};
@@ -112,6 +113,10 @@ impl RowMap {
     }
 }
 
+/// Number of files from which a second connection pays off. Opening the catalog again takes as long
+/// as reading a thousand rows.
+const MIN_FILES_FOR_TWO_READERS: usize = 16 * 1024;
+
 impl Catalog {
     /// Matches the files of `tree` with the catalog.
     ///
@@ -144,18 +149,28 @@ impl Catalog {
     ) -> Result<TreeMatch, Error> {
         // If matching fails, the cache stays small. This affects only speed.
         self.run(SMALL_CACHE_SIZE)?;
+        // If the catalog cannot be opened again, this thread reads all rows.
+        let is_large = tree.files().len() >= MIN_FILES_FOR_TWO_READERS;
+        let mut second = is_large.then(|| self.second_connection().ok()).flatten();
+        let (dirs, contents) = match &mut second {
+            Some(second) => std::thread::scope(|scope| {
+                let contents = scope.spawn(move || Contents::load(second));
+                (Dirs::load(self), joined(contents))
+            }),
+            None => (Dirs::load(self), Contents::load(self)),
+        };
         let mut rows = RowMap {
             reread,
             volumes: Volumes::load(self)?,
-            contents: Contents::load(self)?,
-            dirs: Dirs::load(self)?,
+            contents: contents?,
+            dirs: dirs?,
             ..RowMap::default()
         };
         rows.stored = vec![Stored::Nothing; tree.files().len()];
         rows.dir_rows = rows.dirs.of_tree(tree);
         let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };
         let (mut orphans, mut outside) = (Orphans::new(), Vec::new());
-        matched.match_rows(self, tree, &mut orphans, &mut outside)?;
+        matched.match_rows(self, second, tree, &mut orphans, &mut outside)?;
         self.run(CACHE_SIZE)?;
         matched.match_gone_dirs(self, tree, &mut orphans)?;
         if compare_all {
@@ -188,4 +203,9 @@ impl TreeMatch {
     pub fn offline(&self) -> u64 {
         self.rows.offline
     }
+}
+
+/// Waits for a thread. Panics if the thread has panicked.
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

@@ -165,6 +165,13 @@ impl Catalog {
         Ok(Catalog { db, path: path.into() })
     }
 
+    /// Opens the catalog again, to read all rows once on another thread.
+    pub(crate) fn second_connection(&self) -> Result<Catalog, Error> {
+        let catalog = Catalog::connect(&self.path)?;
+        catalog.run(SMALL_CACHE_SIZE)?;
+        Ok(catalog)
+    }
+
     /// Fails unless the catalog has the current format.
     pub(crate) fn with_known_format(self) -> Result<Catalog, Error> {
         match self.version()? {

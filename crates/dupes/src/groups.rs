@@ -1,4 +1,5 @@
-//! Collects identical files into groups, in an order that does not depend on the timing of threads.
+//! Collects identical files into groups, and sorts the groups in an order that does not depend on the
+//! timing of threads.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -34,13 +35,11 @@ pub(crate) fn collect(
         found.groups.append(list.groups);
         found.elsewhere += list.elsewhere;
     }
-    disk_usage::measure(work, &mut found.groups)?;
-    sort(work.tree, &mut found.groups, work.progress);
-    Ok(())
+    disk_usage::measure(work, &mut found.groups)
 }
 
 /// Sorts groups by reclaimable bytes, largest first, then by path.
-fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
+pub(crate) fn sort(tree: &Tree, groups: &mut Sets<Group>, progress: &Progress) {
     let mut firsts: Vec<FileId> = groups.iter().map(|group| group.files[0]).collect();
     sort_by_path(tree, &mut firsts);
     let mut ranks: Vec<(FileId, u32)> = firsts.into_iter().zip(0..).collect();

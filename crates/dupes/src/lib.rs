@@ -120,8 +120,7 @@ pub struct Options {
 /// The result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Groups of identical files. Groups with the most reclaimable bytes come first; ties are
-    /// sorted by path.
+    /// Groups of identical files, in any order. The files of a group are sorted by path.
     pub groups: Sets<Group>,
     /// Files that could not be compared.
     pub problems: Vec<Problem>,
@@ -131,6 +130,14 @@ pub struct Found {
     pub known: u64,
     /// Number of walked files that are identical only to remembered files outside the walk.
     pub elsewhere: u64,
+}
+
+impl Found {
+    /// Sorts the groups: those with the most reclaimable bytes come first; ties are sorted by path.
+    /// **May block** like [`Progress::sort`].
+    pub fn sort(&mut self, tree: &Tree, progress: &Progress) {
+        groups::sort(tree, &mut self.groups, progress);
+    }
 }
 
 /// Finds the groups of identical files in `tree`. With `keys`, content keys decide whether small files

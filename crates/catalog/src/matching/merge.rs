@@ -8,21 +8,25 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use walk::{DirId, FileId, Remembered, Tree};
 
 use super::stored::{NamedRow, Orphans, Stored};
-use super::{RowMap, TreeMatch};
+use super::{RowMap, TreeMatch, joined};
 use crate::error::Error;
 use crate::open::Catalog;
-use crate::tables::rows::{FileRow, RowBatch};
+use crate::tables::rows::{FileRow, ROWS_PER_BATCH, RowBatch};
 use crate::tables::versions::{files_by_name, sizes, version};
 
-/// Number of batches of rows that may wait to be merged.
+/// Number of batches that a reader may be ahead of the merge.
 const BATCHES_AHEAD: usize = 2;
 
 impl TreeMatch {
-    /// Merges the files of each directory with its rows, both sorted by name. This thread reads the
-    /// rows, and another one merges them.
+    /// Merges the files of each directory with its rows, both sorted by name.
+    ///
+    /// Reading rows takes longer than merging them. This thread and, with a second connection,
+    /// another one read short runs of directories in turn, and a third thread merges them. Because
+    /// the readers are never far apart, a hard disk reads the catalog almost sequentially.
     pub(super) fn match_rows(
         &mut self,
         catalog: &Catalog,
+        second: Option<Catalog>,
         tree: &Tree,
         orphans: &mut Orphans,
         outside: &mut Vec<NamedRow>,
@@ -33,20 +37,42 @@ impl TreeMatch {
             .map(|(id, &row)| (row, DirId(id)))
             .collect();
         dirs.sort_unstable();
-        let wanted = dirs.chunk_by(|a, b| a.0 == b.0).map(|same| same[0].0);
-        std::thread::scope(|scope| {
+        let runs = &runs(tree, &dirs);
+        let (sender, batches) = sync_channel(BATCHES_AHEAD);
+        let mut readers = vec![batches];
+        let second = second.map(|catalog| {
             let (sender, batches) = sync_channel(BATCHES_AHEAD);
-            scope.spawn(|| self.merge(tree, &dirs, batches, orphans, outside));
-            catalog.send_files_of(wanted, &sender)
+            readers.push(batches);
+            (catalog, sender)
+        });
+        let count = readers.len();
+        let rows_of = move |reader| {
+            runs.iter().skip(reader).step_by(count).map(|run| run.iter().map(|dir| dir.0))
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                // If the merge panics, the readers must notice that the receivers are gone.
+                let readers = readers;
+                self.merge(tree, &dirs, runs.len(), &readers, orphans, outside);
+            });
+            let second = second.map(|(catalog, sender)| {
+                scope.spawn(move || catalog.send_files_of(rows_of(1), &sender))
+            });
+            let read = catalog.send_files_of(rows_of(0), &sender);
+            // After an error, the merge waits for this reader until its sender is gone.
+            drop(sender);
+            read.and(second.map_or(Ok(()), joined))
         })
     }
 
-    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row.
+    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. The
+    /// readers send `runs` runs of directories in turn.
     fn merge(
         &mut self,
         tree: &Tree,
         dirs: &[(i64, DirId)],
-        batches: Receiver<RowBatch>,
+        runs: usize,
+        readers: &[Receiver<RowBatch>],
         orphans: &mut Orphans,
         outside: &mut Vec<NamedRow>,
     ) {
@@ -75,8 +101,15 @@ impl TreeMatch {
                 _ => {}
             }
         };
-        for batch in batches {
-            batch.iter().for_each(|(dir, name, row)| merge_row(dir, name, row));
+        for run in 0..runs {
+            loop {
+                // A reader that failed reports the error.
+                let Ok(batch) = readers[run % readers.len()].recv() else { return };
+                batch.iter().for_each(|(dir, name, row)| merge_row(dir, name, row));
+                if batch.ends_run {
+                    break;
+                }
+            }
         }
     }
 
@@ -168,4 +201,19 @@ impl TreeMatch {
         }
         Ok(())
     }
+}
+
+/// Splits directories, sorted by row, into runs with about one batch of files each. All records of
+/// a directory are in the same run.
+fn runs<'a>(tree: &Tree, dirs: &'a [(i64, DirId)]) -> Vec<&'a [(i64, DirId)]> {
+    let mut files = 0;
+    let is_in_same_run = |a: &(i64, DirId), b: &(i64, DirId)| {
+        files += tree.files_in(a.1).len();
+        let ends = files >= ROWS_PER_BATCH && a.0 != b.0;
+        if ends {
+            files = 0;
+        }
+        !ends
+    };
+    dirs.chunk_by(is_in_same_run).collect()
 }

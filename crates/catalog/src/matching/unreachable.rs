@@ -49,12 +49,12 @@ impl UnreachableRows {
         contents: &Contents,
         tree: &Tree,
         fingerprints: &Fingerprints,
-        new: &[ContentId],
+        new: impl Iterator<Item = ContentId>,
     ) -> Vec<(i64, &[u8], i64)> {
-        if self.rows.is_empty() || new.is_empty() {
+        if self.rows.is_empty() {
             return Vec::new();
         }
-        let new: HashSet<ContentId> = new.iter().copied().collect();
+        let new: HashSet<ContentId> = new.collect();
         // Maps each size and head to whether all new contents with this size and head have a
         // digest.
         let mut digests: HashMap<(u64, Head), bool> = HashMap::new();

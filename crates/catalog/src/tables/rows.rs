@@ -132,7 +132,7 @@ pub(crate) fn name<'r>(row: &'r Row<'_>, column: usize) -> rusqlite::Result<&'r 
 }
 
 /// Number of rows per batch; large enough to make the cost of messages negligible.
-const ROWS_PER_BATCH: usize = 2048;
+pub(crate) const ROWS_PER_BATCH: usize = 2048;
 
 /// Rows of `file` that one thread reads and another one processes.
 #[derive(Debug, Default)]
@@ -140,6 +140,8 @@ pub(crate) struct RowBatch {
     names: Vec<u8>,
     /// The directory of each row, the end of its name in `names`, and its other columns.
     rows: Vec<(i64, usize, FileRow)>,
+    /// True for the last batch of a run of directories.
+    pub(crate) ends_run: bool,
 }
 
 impl RowBatch {
@@ -176,7 +178,7 @@ impl Catalog {
     ) -> Result<(), Error> {
         let columns = FileRow::COLUMNS;
         let sql = format!("SELECT {columns}, dir FROM file WHERE dir >= ?1 ORDER BY dir, name");
-        let mut statement = self.db.prepare(&sql).at(&self.path)?;
+        let mut statement = self.db.prepare_cached(&sql).at(&self.path)?;
         let mut wanted = dirs.peekable();
         while let Some(&start) = wanted.peek() {
             let mut rows = statement.query([start]).at(&self.path)?;
@@ -199,23 +201,27 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sends the rows that [`Catalog::each_file_of`] reads, in batches.
+    /// Sends the rows of runs of directories, as [`Catalog::each_file_of`] reads them, in batches.
+    /// Each run must be in ascending order. Stops after a run if the receiver is gone.
     pub(crate) fn send_files_of(
         &self,
-        dirs: impl Iterator<Item = i64>,
+        runs: impl Iterator<Item = impl Iterator<Item = i64>>,
         to: &SyncSender<RowBatch>,
     ) -> Result<(), Error> {
-        let mut batch = RowBatch::default();
-        // Only a panic of the receiving thread closes the channel. Its scope raises the panic after this
-        // thread has read the remaining rows.
-        let send = |batch: &mut RowBatch| drop(to.send(std::mem::take(batch)));
-        self.each_file_of(dirs, |dir, name, row| {
-            batch.push(dir, name, row);
-            if batch.rows.len() == ROWS_PER_BATCH {
-                send(&mut batch);
+        for run in runs {
+            let mut batch = RowBatch::default();
+            self.each_file_of(run, |dir, name, row| {
+                batch.push(dir, name, row);
+                if batch.rows.len() == ROWS_PER_BATCH {
+                    // A missing receiver is noticed at the end of the run.
+                    drop(to.send(std::mem::take(&mut batch)));
+                }
+            })?;
+            batch.ends_run = true;
+            if to.send(batch).is_err() {
+                break;
             }
-        })?;
-        send(&mut batch);
+        }
         Ok(())
     }
 }

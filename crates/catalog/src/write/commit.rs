@@ -3,8 +3,8 @@
 use rusqlite::{OptionalExtension, params};
 use walk::{DirId, Problem, Tree, to_u32};
 
-use super::counts::CopiesByRow;
-use super::delta::{Committed, Delta, Dropped};
+use super::counts::{CopiesByRow, MAX_RECLAIMABLE, measured};
+use super::delta::{Committed, Delta, Dropped, NewContent};
 use super::findings::{CopyCount, Findings, ScanRecord};
 use super::scans::write_scan;
 use super::sizes::ScanSizes;
@@ -19,8 +19,7 @@ use crate::tables::insert::insert_files;
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
     ///
-    /// Calls `sizes` after all rows are written, so another thread can compute the sizes in the
-    /// meantime. They are stored only for roots that the scan covered, and only if they changed. Those of
+    /// The sizes are stored only for roots that the scan covered, and only if they changed. Those of
     /// older scans are thinned out.
     ///
     /// # Errors
@@ -33,7 +32,7 @@ impl Writer {
         copies: impl Iterator<Item = CopyCount>,
         problems: &[&Problem],
         record: &ScanRecord,
-        sizes: impl FnOnce() -> Vec<ScanSizes>,
+        sizes: &[ScanSizes],
     ) -> Result<(), Error> {
         let TreeMatch { fingerprints, rows } = matched;
         let found = Findings { tree, fingerprints: &fingerprints, problems, record, pending: None };
@@ -49,7 +48,7 @@ impl Writer {
     /// Fails if the catalog cannot be written. The catalog is then unchanged, and the scan can
     /// continue.
     pub fn save(&mut self, rows: &mut RowMap, found: &Findings<'_>) -> Result<(), Error> {
-        let written = self.write(rows, found, std::iter::empty(), Vec::new);
+        let written = self.write(rows, found, std::iter::empty(), &[]);
         let published = written.and_then(|written| self.publish().map(|()| written));
         let (committed, scan) = published.inspect_err(|_| self.roll_back())?;
         rows.record_committed(committed);
@@ -64,7 +63,7 @@ impl Writer {
         rows: &RowMap,
         found: &Findings<'_>,
         copies: impl Iterator<Item = CopyCount>,
-        sizes: impl FnOnce() -> Vec<ScanSizes>,
+        sizes: &[ScanSizes],
     ) -> Result<(Committed, i64), Error> {
         self.reopen_if_needed()?;
         let is_new = self.is_new();
@@ -77,11 +76,14 @@ impl Writer {
         catalog.write_files(&mut delta, is_new)?;
         catalog.drop_unproven_contents(&mut delta)?;
         catalog.write_volumes(&delta)?;
-        catalog.write_contents(&mut delta)?;
         let copies = delta.rows_of(copies);
-        catalog.count_copies(&mut delta, &copies, is_new)?;
+        let counts = delta.written_inodes();
+        let (known, new) = counts.split_at(counts.partition_point(|count| delta.is_known(count.0)));
+        catalog.insert_contents(&mut delta, new, &copies)?;
+        catalog.add_digests(&mut delta)?;
+        catalog.recount_copies(&mut delta, known, &copies)?;
         let scan = write_scan(catalog, rows.scan, found)?;
-        catalog.write_sizes(scan, found.tree, &sizes())?;
+        catalog.write_sizes(scan, found.tree, sizes)?;
         self.create_indexes()?;
         catalog.run("COMMIT")?;
         Ok((delta.committed(), scan))
@@ -123,8 +125,8 @@ impl Catalog {
     /// Clears the content of unreachable files that could not be compared with a new content.
     fn drop_unproven_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
         let Delta { tree, fingerprints, rows, new_contents, touched, unproven, .. } = delta;
-        let rows_without_proof =
-            rows.unreachable.unproven(&rows.contents, tree, fingerprints, new_contents);
+        let new = new_contents.iter().map(|new| new.content);
+        let rows_without_proof = rows.unreachable.unproven(&rows.contents, tree, fingerprints, new);
         let sql = "UPDATE file SET content = NULL, state = ?3 WHERE dir = ?1 AND name = ?2";
         let mut update = self.db.prepare(sql).at(&self.path)?;
         for (dir, name, content) in rows_without_proof {
@@ -187,33 +189,49 @@ impl Catalog {
         Ok(())
     }
 
-    /// Inserts new contents, and adds new digests to known contents.
-    fn write_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
-        let path = &self.path;
-        let db = &self.db;
-        let sizes = delta.sizes();
+    /// Inserts new contents with the number of their inodes from `counts`, which is sorted by row.
+    fn insert_contents(
+        &self,
+        delta: &mut Delta<'_>,
+        counts: &[(i64, u32)],
+        copies: &CopiesByRow,
+    ) -> Result<(), Error> {
+        let sql = "INSERT INTO content (id, size, digest, inodes, reclaimable) \
+                   VALUES (?1, ?2, ?3, ?4, ?5)";
+        let mut insert = self.db.prepare(sql).at(&self.path)?;
         let is_unfinished = delta.is_unfinished();
-        let mut insert = db
-            .prepare(
-                "INSERT INTO content (id, size, digest, inodes, reclaimable) VALUES (?1, ?2, ?3, 1, 0)",
-            )
-            .at(path)?;
-        for &content in &delta.new_contents {
-            let row = delta.content_rows[content.index()];
-            let size = sizes.get(&content).copied().unwrap_or(0).cast_signed();
+        let mut counts = counts.iter().peekable();
+        for &NewContent { content, row, size } in &delta.new_contents {
+            let inodes = counts.next_if(|count| count.0 == row).map_or(1, |count| count.1);
+            let reclaimable = measured(copies, row, inodes)
+                .unwrap_or_else(|| size.saturating_mul(u64::from(inodes - 1)).min(MAX_RECLAIMABLE));
             let digest = delta.fingerprints.digest(content);
-            insert.execute(params![row, size, digest.map(|digest| digest.0)]).at(path)?;
+            let values = params![
+                row,
+                size.cast_signed(),
+                digest.map(|digest| digest.0),
+                inodes,
+                reclaimable.cast_signed(),
+            ];
+            insert.execute(values).at(&self.path)?;
             if is_unfinished {
-                delta.inserted.push((row, ContentRow { digest, inodes: 1, reclaimable: 0 }));
+                delta.inserted.push((row, ContentRow { digest, inodes, reclaimable }));
             }
         }
-        let mut update = db.prepare("UPDATE content SET digest = ?2 WHERE id = ?1").at(path)?;
+        Ok(())
+    }
+
+    /// Adds new digests to known contents.
+    fn add_digests(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
+        let sql = "UPDATE content SET digest = ?2 WHERE id = ?1";
+        let mut update = self.db.prepare(sql).at(&self.path)?;
+        let is_unfinished = delta.is_unfinished();
         for (index, row) in delta.rows.contents.row_of.iter().enumerate() {
             let known = delta.rows.contents.row(*row).filter(|content| content.digest.is_none());
             let Some((known, digest)) = known.zip(delta.fingerprints.digest_at(index)) else {
                 continue;
             };
-            update.execute(params![row, digest.0]).at(path)?;
+            update.execute(params![row, digest.0]).at(&self.path)?;
             if is_unfinished {
                 delta.inserted.push((*row, ContentRow { digest: Some(digest), ..*known }));
             }
@@ -221,32 +239,21 @@ impl Catalog {
         Ok(())
     }
 
-    /// Updates the copy counts of all contents that gained or lost a file.
-    fn count_copies(
+    /// Updates the copy counts of all known contents that gained or lost a file. `gained` has the
+    /// rows of those that gained one.
+    fn recount_copies(
         &self,
         delta: &mut Delta<'_>,
+        gained: &[(i64, u32)],
         copies: &CopiesByRow,
-        is_new: bool,
     ) -> Result<(), Error> {
-        let mut counts: Vec<(i64, u32)> = Vec::new();
-        if is_new {
-            delta.written.sort_unstable();
-            delta.written.dedup();
-            for same in delta.written.chunk_by(|a, b| a.0 == b.0) {
-                counts.push((same[0].0, to_u32(same.len())));
-            }
-        } else {
-            let mut touched = std::mem::take(&mut delta.touched);
-            touched.extend(delta.written.iter().map(|w| w.0));
-            touched.extend(&delta.rows.touched);
-            // In the order of the rows, so that the pages of the catalog are visited once.
-            let mut rows: Vec<i64> = touched.iter().copied().collect();
-            rows.sort_unstable();
-            for row in rows {
-                counts.push((row, self.count_inodes(row)?));
-            }
-            delta.touched = touched;
-        }
-        self.write_counts(&counts, copies)
+        let lost = delta.touched.iter().chain(&delta.rows.touched);
+        let mut rows: Vec<i64> = gained.iter().map(|count| count.0).chain(lost.copied()).collect();
+        // In the order of the rows, so that the pages of the catalog are visited once.
+        rows.sort_unstable();
+        rows.dedup();
+        let counts: Result<Vec<(i64, u32)>, Error> =
+            rows.into_iter().map(|row| Ok((row, self.count_inodes(row)?))).collect();
+        self.write_counts(&counts?, copies)
     }
 }

@@ -10,6 +10,14 @@ use crate::open::Catalog;
 /// Number of inodes and reclaimable bytes, by row of `content`.
 pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
 
+/// Maximum number of reclaimable bytes that is stored if they were not measured.
+pub(crate) const MAX_RECLAIMABLE: u64 = 9_000_000_000_000_000_000;
+
+/// Returns the reclaimable bytes of a content, if `copies` counted the same number of inodes.
+pub(crate) fn measured(copies: &CopiesByRow, row: i64, inodes: u32) -> Option<u64> {
+    copies.get(&row).filter(|(counted, _)| *counted == inodes).map(|(_, bytes)| *bytes)
+}
+
 impl Catalog {
     pub(crate) fn next_id(&self, table: &str) -> Result<i64, Error> {
         let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
@@ -63,16 +71,17 @@ impl Catalog {
         let mut delete = self.db.prepare(sql).at(path)?;
         // The product may exceed 64 bits, so it is computed as a float and then cast to the integer
         // that the column requires.
-        let sql = "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
-                   size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable ELSE 9e18 END \
-                   ) AS INTEGER)) WHERE id = ?1";
-        let mut update = self.db.prepare(sql).at(path)?;
+        let sql = format!(
+            "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
+             size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable \
+             ELSE {MAX_RECLAIMABLE} END) AS INTEGER)) WHERE id = ?1"
+        );
+        let mut update = self.db.prepare(&sql).at(path)?;
         for &(row, inodes) in counts {
             if inodes == 0 && delete.execute([row]).at(path)? > 0 {
                 continue;
             }
-            let measured = copies.get(&row).filter(|(n, _)| *n == inodes);
-            let reclaimable = measured.map(|(_, bytes)| bytes.cast_signed());
+            let reclaimable = measured(copies, row, inodes).map(u64::cast_signed);
             update.execute(params![row, inodes, reclaimable]).at(path)?;
         }
         Ok(())

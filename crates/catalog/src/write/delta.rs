@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::SyncSender;
 
 use content::{ContentId, Digest, Fingerprints, Head};
-use walk::{DirId, FileId, FileRecord, Tree};
+use walk::{DirId, FileId, FileRecord, Tree, to_u32};
 
 use super::counts::CopiesByRow;
 use super::findings::{CopyCount, Findings};
@@ -38,14 +38,16 @@ pub(crate) struct Delta<'a> {
     pub(crate) volumes: Volumes,
     /// The row of each content in `fingerprints`; 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
+    /// The first row of `content` that was free before this commit, and the first that is free now.
+    first_new: i64,
     next_content: i64,
     /// Contents of files that are unreachable or have to be read again, by digest.
     known: HashMap<Digest, i64>,
-    /// Contents to insert.
-    pub(crate) new_contents: Vec<ContentId>,
+    /// Contents to insert, in the order of their rows.
+    pub(crate) new_contents: Vec<NewContent>,
     /// For every file written, the row of its content, its device and its inode. Used to count
     /// copies.
-    pub(crate) written: Vec<(i64, u16, u64)>,
+    written: Vec<(i64, u16, u64)>,
     /// Other contents whose copies have to be recounted.
     pub(crate) touched: HashSet<i64>,
     /// Files whose rows were written, and what is now stored about them.
@@ -60,6 +62,14 @@ pub(crate) struct Delta<'a> {
 pub(crate) struct Dropped {
     pub(crate) file: FileId,
     pub(crate) state: FileState,
+}
+
+/// A content to insert.
+#[derive(Clone, Copy)]
+pub(crate) struct NewContent {
+    pub(crate) content: ContentId,
+    pub(crate) row: i64,
+    pub(crate) size: u64,
 }
 
 /// A file whose row has to be written.
@@ -92,6 +102,7 @@ impl<'a> Delta<'a> {
             dir_rows: rows.dir_rows.clone(),
             volumes: rows.volumes.clone(),
             content_rows,
+            first_new: next_content,
             next_content,
             known,
             new_contents: Vec::new(),
@@ -106,6 +117,11 @@ impl<'a> Delta<'a> {
     /// Returns whether the scan continues after this commit.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.pending.is_some()
+    }
+
+    /// Returns whether a row of `content` existed before this commit.
+    pub(crate) fn is_known(&self, row: i64) -> bool {
+        row < self.first_new
     }
 
     /// Returns the files that were dropped and whose stored state has to change.
@@ -188,10 +204,10 @@ impl<'a> Delta<'a> {
     fn changed_row(&mut self, change: Change) -> FileRow {
         let Change { file, head, content, state, now, only_resized } = change;
         self.stored.push((file, now));
-        let row = content.map(|content| self.content_row(content));
+        let record = self.tree.file(file);
+        let row = content.map(|content| self.content_row(content, record.size));
         // A change of the disk space alone does not change the number of copies.
         if let Some(row) = row.filter(|_| !only_resized) {
-            let record = self.tree.file(file);
             let device = self.tree.device_index(record.dir);
             self.written.push((
                 row,
@@ -220,7 +236,8 @@ impl<'a> Delta<'a> {
         is_recent(file.mtime_ns, file.ctime_ns, self.started_ns)
     }
 
-    fn content_row(&mut self, content: ContentId) -> i64 {
+    /// Returns the row of a content whose files have `size` bytes. Assigns a row to a new content.
+    fn content_row(&mut self, content: ContentId, size: u64) -> i64 {
         let row = &mut self.content_rows[content.index()];
         if *row == 0 {
             let digest = self.fingerprints.digest(content).filter(|_| !self.known.is_empty());
@@ -229,7 +246,7 @@ impl<'a> Delta<'a> {
             } else {
                 *row = self.next_content;
                 self.next_content += 1;
-                self.new_contents.push(content);
+                self.new_contents.push(NewContent { content, row: *row, size });
             }
         }
         *row
@@ -240,13 +257,14 @@ impl<'a> Delta<'a> {
         copies.map(|c| (self.content_rows[c.content.index()], (c.inodes, c.reclaimable))).collect()
     }
 
-    /// Returns the sizes of the new contents.
-    pub(crate) fn sizes(&self) -> HashMap<ContentId, u64> {
-        if self.new_contents.is_empty() {
-            return HashMap::new();
-        }
-        let files = (0u32..).zip(self.tree.files());
-        files.filter_map(|(id, f)| self.fingerprints.content(id).map(|c| (c, f.size))).collect()
+    /// Counts the inodes of the files that were written, by row of content in ascending order.
+    ///
+    /// The counts of new contents are complete, because all of their files were written.
+    pub(crate) fn written_inodes(&mut self) -> Vec<(i64, u32)> {
+        self.written.sort_unstable();
+        self.written.dedup();
+        let by_row = self.written.chunk_by(|a, b| a.0 == b.0);
+        by_row.map(|same| (same[0].0, to_u32(same.len()))).collect()
     }
 }
 

@@ -143,7 +143,7 @@ fn an_existing_file_is_not_overwritten_by_a_new_catalog() {
     fs::write(sandbox.path(), "mine").expect("written");
     let match_tree = catalog::TreeMatch::empty(&tree);
     let record = record(SystemTime::now());
-    let error = writer.commit(&tree, match_tree, std::iter::empty(), &[], &record, Vec::new);
+    let error = writer.commit(&tree, match_tree, std::iter::empty(), &[], &record, &[]);
     let error = error.expect_err("the name is taken");
     let Error::File(error) = error else { panic!("{error:?}") };
     assert_eq!(error.source.kind(), std::io::ErrorKind::AlreadyExists);

@@ -52,7 +52,7 @@ fn a_waiting_writer_opens_the_catalog_that_was_just_created() {
     let tree = walked(&[tree.path()]);
     let match_tree = TreeMatch::empty(&tree);
     let record = record(SystemTime::now());
-    first.commit(&tree, match_tree, std::iter::empty(), &[], &record, Vec::new).expect("commits");
+    first.commit(&tree, match_tree, std::iter::empty(), &[], &record, &[]).expect("commits");
     assert!(!second.join().expect("no panic"), "the catalog is not new");
 }
 

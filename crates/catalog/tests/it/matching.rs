@@ -4,7 +4,7 @@ use std::fs;
 use std::time::{Duration, SystemTime};
 
 use testkit::TempTree;
-use walk::Remembered;
+use walk::{Remembered, Tree};
 
 use crate::disk::{let_the_clock_tick, pairs, stat, walked};
 use crate::engine::heads;
@@ -157,6 +157,62 @@ fn files_are_known_in_directories_with_distant_rows() {
     let mut expected = vec!["00", "05", "06", "50", "99"];
     expected.extend(["same"; 5]);
     assert_eq!(again.known(), expected);
+}
+
+/// The names of the directories and files of a tree that is large enough for a second connection. One
+/// directory has more files than a message between threads.
+fn many_names() -> Vec<(String, Vec<String>)> {
+    let files = |dir: u32| if dir == 20 { 7000 } else { 300 };
+    let names = |dir: u32| (0..files(dir)).map(move |n| format!("{dir:02} {n:04}")).collect();
+    (0..40).map(|dir| (format!("{dir:02}"), names(dir))).collect()
+}
+
+/// Returns the tree with the [`many_names`]. `metadata` returns the metadata of a file, or `None` for
+/// a file to leave out.
+fn large_tree(metadata: impl Fn(u64) -> Option<Remembered>) -> Tree {
+    let (names, mut number) = (many_names(), 0);
+    let mut files = |name| {
+        number += 1;
+        Some((name, metadata(number)?))
+    };
+    let dirs = names.iter().map(|(name, names)| Dir {
+        name,
+        device: NOWHERE,
+        files: names.iter().filter_map(|name| files(name.as_str())).collect(),
+    });
+    synthetic_tree(&dirs.collect::<Vec<_>>())
+}
+
+#[test]
+fn the_unchanged_files_of_a_large_tree_are_known() {
+    let sandbox = Sandbox::new();
+    let whole = large_tree(|number| Some(file(number)));
+    assert!(whole.files().len() > 16 * 1024, "too few files for a second connection");
+    sandbox.learn(whole, SystemTime::now(), heads);
+    let changed = |number| match number {
+        number if number % 7 == 0 => None,
+        number if number % 5 == 0 => Some(Remembered { size: 6, ..file(number) }),
+        number => Some(file(number)),
+    };
+    let again = sandbox.learn(large_tree(changed), SystemTime::now(), heads);
+    let names = many_names().into_iter().flat_map(|(_, names)| names);
+    let unchanged = (1..).zip(names).filter(|&(number, _)| changed(number) == Some(file(number)));
+    assert_eq!(again.known(), unchanged.map(|(_, name)| name).collect::<Vec<_>>());
+}
+
+/// Whichever thread reads the damaged row, the others end as well.
+#[test]
+fn a_damaged_row_of_a_large_tree_is_an_error() {
+    for name in ["00 0000", "07 0000", "20 3000", "39 0299"] {
+        let sandbox = Sandbox::new();
+        sandbox.learn(large_tree(|number| Some(file(number))), SystemTime::now(), heads);
+        sandbox.run(&format!(
+            "UPDATE file SET name = CAST('a/b' AS BLOB) WHERE name = CAST('{name}' AS BLOB)"
+        ));
+        let mut tree = large_tree(|number| Some(file(number)));
+        let matched = sandbox.writer().catalog().match_tree(&mut tree, true);
+        assert!(matched.is_err(), "{name}");
+    }
 }
 
 #[test]

@@ -82,9 +82,7 @@ impl Sandbox {
         let known = ids(&tree).map(known).collect();
         let copies = engine(&tree, fingerprints);
         let record = record(started);
-        writer
-            .commit(&tree, match_tree, copies.into_iter(), &[], &record, Vec::new)
-            .expect("commits");
+        writer.commit(&tree, match_tree, copies.into_iter(), &[], &record, &[]).expect("commits");
         Scan { tree, walked, known }
     }
 
@@ -99,7 +97,7 @@ impl Sandbox {
         let match_tree = match_tree(&writer, &mut tree);
         let copies = compare(&tree, &match_tree.fingerprints);
         let record = record(later());
-        writer.commit(&tree, match_tree, probing(probe, copies), problems, &record, Vec::new)
+        writer.commit(&tree, match_tree, probing(probe, copies), problems, &record, &[])
     }
 
     /// Changes the database directly with SQL.

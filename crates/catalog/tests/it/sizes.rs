@@ -22,9 +22,7 @@ fn scan(sandbox: &Sandbox, root: &Path, sizes: &[ScanSizes]) {
     let (writer, mut tree) = (sandbox.writer(), walked(&[root]));
     let found = match_tree(&writer, &mut tree);
     let copies = compare(&tree, &found.fingerprints);
-    writer
-        .commit(&tree, found, copies.into_iter(), &[], &record(later()), || sizes.to_vec())
-        .expect("commits");
+    writer.commit(&tree, found, copies.into_iter(), &[], &record(later()), sizes).expect("commits");
 }
 
 /// Returns the sizes of a root that are stored, newest first.

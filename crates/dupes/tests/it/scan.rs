@@ -158,7 +158,8 @@ impl Walked {
         let Walked { tree, fingerprints, keys } = self;
         let keys = keys.or_else(|| setup.new_keys());
         match find(&tree, &fingerprints, keys, &setup.find, &progress) {
-            Ok(found) => {
+            Ok(mut found) => {
+                found.sort(&tree, &progress);
                 let scan = Scan { tree, fingerprints, found, progress };
                 scan.check(setup);
                 Ok(scan)

@@ -126,18 +126,26 @@ fn examine(
     InlineReader::collect(&mut tree, &recall.fingerprints, &mut keys);
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started_ms, progress);
-    let save = writer.as_mut().map(|writer| (writer, begun));
-    let mut result = find_groups(scan, settings, &tree, &mut recall, keys, save, progress)?;
-    if is_first {
-        // In a first scan, all known heads were read during the walk and do not come from the catalog.
-        result.found.known = 0;
-    }
-    clock.end(|s| &mut s.compare);
-    let found = &result.found;
-    let record = record(scan, &tree, started_ms, progress);
-    let uncommitted =
-        writer.and_then(|writer| commit(writer, &tree, recall, found, &record, progress).err());
-    clock.end(|s| &mut s.commit);
+    let (result, uncommitted) = std::thread::scope(|scope| {
+        // The sizes are ready by the time of the commit.
+        let sizes = writer.is_some().then(|| scope.spawn(|| sizes(&tree)));
+        let save = writer.as_mut().map(|writer| (writer, begun));
+        let mut result = find_groups(scan, settings, &tree, &mut recall, keys, save, progress)?;
+        if is_first {
+            // In a first scan, all known heads were read during the walk and do not come from the catalog.
+            result.found.known = 0;
+        }
+        clock.end(|s| &mut s.compare);
+        let sizes = sizes.map_or_else(Vec::new, |thread| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        });
+        let (found, record) = (&result.found, record(scan, &tree, started_ms, progress));
+        let uncommitted = writer.and_then(|writer| {
+            commit(writer, &tree, recall, found, &record, &sizes, progress).err()
+        });
+        clock.end(|s| &mut s.commit);
+        Ok::<_, CommandError>((result, uncommitted))
+    })?;
     Ok(ScanResult { tree, result, offline, uncommitted })
 }
 
@@ -192,6 +200,7 @@ fn commit(
     recall: TreeMatch,
     found: &Found,
     record: &ScanRecord,
+    sizes: &[ScanSizes],
     progress: &Progress,
 ) -> Result<(), CommandError> {
     progress.enter(Stage::Commit);
@@ -201,12 +210,9 @@ fn commit(
         content.map(|content| CopyCount { content, inodes, reclaimable })
     });
     let problems: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
-    std::thread::scope(|scope| {
-        let encoding = scope.spawn(|| sizes(tree));
-        let sizes = || encoding.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        writer.commit(tree, recall, copies, &problems, record, sizes)
+    writer.commit(tree, recall, copies, &problems, record, sizes).map_err(|error| {
+        CommandError::from(error).hint("the catalog is as it was before this scan")
     })
-    .map_err(|error| CommandError::from(error).hint("the catalog is as it was before this scan"))
 }
 
 /// Returns the sizes of the directories below each root, so that later scans can be compared with this one.

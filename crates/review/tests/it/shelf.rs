@@ -140,7 +140,7 @@ impl Shelf {
         let options = String::new();
         let record =
             ScanRecord { started_ms, finished_ms: started_ms, options, files: 1, bytes: 1 };
-        writer.commit(&tree, found, counts.into_iter(), &[], &record, Vec::new).expect("commits");
+        writer.commit(&tree, found, counts.into_iter(), &[], &record, &[]).expect("commits");
     }
 
     /// Marks a file in the catalog.

@@ -44,7 +44,7 @@ pub(crate) fn scan(root: &Path, catalog: &Path) {
         files: 0,
         bytes: 0,
     };
-    writer.commit(&tree, matched, copies.into_iter(), &[], &record, Vec::new).expect("commits");
+    writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
 }
 
 /// Gives identical files the same content number, the simplest possible way.

@@ -47,7 +47,7 @@ impl Scanned {
         let (files, bytes, options) = (0, 0, options.to_string());
         let record = ScanRecord { started_ms: ms, finished_ms: ms, options, files, bytes };
         let sizes = sizes(&tree);
-        writer.commit(&tree, known, std::iter::empty(), &[], &record, || sizes).expect("commits");
+        writer.commit(&tree, known, std::iter::empty(), &[], &record, &sizes).expect("commits");
     }
 
     fn load(&self) -> (Catalog, Space) {

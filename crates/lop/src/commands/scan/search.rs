@@ -32,7 +32,10 @@ pub(super) fn search(
     suspects: &[Suspect],
     progress: &Progress,
 ) -> Result<SearchResult, Interrupted> {
-    let found = dupes::find(tree, fingerprints, keys, &scan.compare, progress)?;
+    let mut found = dupes::find(tree, fingerprints, keys, &scan.compare, progress)?;
+    if scan.format.is_some() {
+        found.sort(tree, progress);
+    }
     let mut result = SearchResult { found, hollow: 0 };
     let had_one = suspects.iter().filter(|suspect| suspect.digest.is_some());
     let had_one: HashSet<FileId> = had_one.map(|suspect| suspect.file).collect();
