@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use fsops::{Context, Op};
@@ -85,6 +86,12 @@ fn found(header: &[u8]) -> Option<Found> {
         _ if is_untouched && header[WRITE_VERSION] == 1 => Some(Found::Empty),
         _ => None,
     }
+}
+
+/// Returns the device and inode number of the file at `path`. Does not open it: closing the file
+/// would release the locks that `SQLite` holds on it.
+pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 #[cfg(test)]

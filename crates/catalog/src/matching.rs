@@ -24,7 +24,7 @@ use content::{Digest, Fingerprints, Head};
 use walk::{FileId, Tree};
 
 use crate::error::Error;
-use crate::open::{CACHE_SIZE, Catalog, SMALL_CACHE_SIZE};
+use crate::open::{CACHE_SIZE, COMMIT_TIMEOUT, Catalog, SMALL_CACHE_SIZE};
 use crate::state::FileState;
 use crate::tables::contents::Contents;
 use crate::tables::dirs::Dirs;
@@ -141,6 +141,15 @@ impl Catalog {
         self.match_tree_with(tree, true, true)
     }
 
+    /// Opens the catalog again, to read all rows once on another thread. Returns `None` if it cannot
+    /// be opened, or if the path leads to another file by now.
+    fn second_connection(&self) -> Option<Catalog> {
+        let catalog = Catalog::connect(&self.path).and_then(Catalog::with_known_format).ok()?;
+        catalog.run(SMALL_CACHE_SIZE).ok()?;
+        catalog.db.busy_timeout(COMMIT_TIMEOUT).ok()?;
+        (catalog.file.is_some() && catalog.file == self.file).then_some(catalog)
+    }
+
     fn match_tree_with(
         &self,
         tree: &mut Tree,
@@ -149,9 +158,9 @@ impl Catalog {
     ) -> Result<TreeMatch, Error> {
         // If matching fails, the cache stays small. This affects only speed.
         self.run(SMALL_CACHE_SIZE)?;
-        // If the catalog cannot be opened again, this thread reads all rows.
+        // Without a second connection, this thread reads all rows.
         let is_large = tree.files().len() >= MIN_FILES_FOR_TWO_READERS;
-        let mut second = is_large.then(|| self.second_connection().ok()).flatten();
+        let mut second = is_large.then(|| self.second_connection()).flatten();
         let (dirs, contents) = match &mut second {
             Some(second) => std::thread::scope(|scope| {
                 let contents = scope.spawn(move || Contents::load(second));

@@ -31,7 +31,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{At, Error};
-use crate::header::{APPLICATION, Found, inspect};
+use crate::header::{APPLICATION, Found, identity, inspect};
 use crate::schema::{INDEXES, MIGRATIONS, VERSION};
 
 /// Suffix of the lock file. No other program uses this suffix for its own locks.
@@ -50,13 +50,15 @@ pub(crate) const SMALL_CACHE_SIZE: &str = "PRAGMA cache_size = -1024";
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time that a commit waits for open queries. It is long because the results of a scan of
 /// many hours are at stake.
-const COMMIT_TIMEOUT: Duration = Duration::from_secs(3600);
+pub(crate) const COMMIT_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// A catalog that is open for queries.
 #[derive(Debug)]
 pub struct Catalog {
     pub(crate) db: Connection,
     pub(crate) path: PathBuf,
+    /// Device and inode number of the file, if they are known.
+    pub(crate) file: Option<(u64, u64)>,
 }
 
 /// A catalog that is open for changes. No other process can change it at the same time.
@@ -162,14 +164,7 @@ impl Catalog {
         // Without this, SQLite would plan a statement again for each value of a parameter, because
         // a partial index may not apply to every value.
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).at(path)?;
-        Ok(Catalog { db, path: path.into() })
-    }
-
-    /// Opens the catalog again, to read all rows once on another thread.
-    pub(crate) fn second_connection(&self) -> Result<Catalog, Error> {
-        let catalog = Catalog::connect(&self.path)?;
-        catalog.run(SMALL_CACHE_SIZE)?;
-        Ok(catalog)
+        Ok(Catalog { db, path: path.into(), file: identity(path) })
     }
 
     /// Fails unless the catalog has the current format.
@@ -339,7 +334,7 @@ impl Writer {
         if !self.is_new() {
             return Ok(());
         }
-        let Catalog { db, path } = self.detach()?;
+        let Catalog { db, path, .. } = self.detach()?;
         let building = self.building.take();
         db.close().map_err(|(_, e)| e).at(&path)?;
         if let Some(Building(aside)) = &building {
@@ -374,7 +369,7 @@ impl Writer {
     /// Takes the database out of the writer, which has to be reopened before it is used again.
     fn detach(&mut self) -> Result<Catalog, Error> {
         let path = self.final_path();
-        let placeholder = Catalog { db: Connection::open_in_memory().at(&path)?, path };
+        let placeholder = Catalog { db: Connection::open_in_memory().at(&path)?, path, file: None };
         self.needs_reopen = true;
         Ok(std::mem::replace(&mut self.catalog, placeholder))
     }

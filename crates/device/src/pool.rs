@@ -22,6 +22,10 @@ use crate::disk::Disk;
 /// a measurement takes only a thousandth of it.
 const SAMPLE: Duration = Duration::from_millis(2);
 
+/// Number of fetches in a sample from which a quarter of the time counts as waiting for the disk. If
+/// one file in a hundred was evicted from the cache, a sample has about two fetches.
+const MANY_FETCHES: u64 = 8;
+
 /// Time that the first thread of a warm pool works alone. Starting and joining a thread takes about a
 /// tenth of a millisecond, as long as looking at a hundred files.
 const ALONE: Duration = Duration::from_micros(250);
@@ -245,8 +249,11 @@ impl WaitMeter<'_> {
         self.before = now;
         let busy = std::mem::take(&mut self.busy);
         let idle = busy.saturating_sub(worked);
+        // With many fetches in a sample, the waits need not be most of it: on a fast disk, the
+        // kernel may work for as long on a fetch as the disk.
+        let enough = if fetches >= MANY_FETCHES { busy / 4 } else { busy / 2 };
         let mut waited = share(idle);
-        if fetches > 0 && waited * 2 > busy {
+        if fetches > 0 && waited > enough {
             // On a busy machine, most of that time may have been spent without a processor.
             let delayed = time_without_processor();
             let delay =
@@ -256,7 +263,7 @@ impl WaitMeter<'_> {
         if self.is_walk {
             self.disk.note_sample(busy, fetches > 0 || idle * 4 > busy);
         }
-        if fetches > 0 && waited * 2 > busy {
+        if fetches > 0 && waited > enough {
             self.disk.note_wait(waited);
             // The pool must not grow until the disk is known to be cold. With more threads than
             // processors, threads also wait for a processor, which would be mistaken for waiting

@@ -39,7 +39,7 @@ impl Decider {
     ///
     /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn decide(&self, scope: Scope, choice: Choice, made_ms: i64) -> Result<Decision, Error> {
-        let Decider(Catalog { db, path }) = self;
+        let Decider(Catalog { db, path, .. }) = self;
         let (scope_word, subject) = scope.columns();
         let (choice_word, value) = choice.columns();
         let id = self.0.in_transaction(|| {
@@ -58,7 +58,7 @@ impl Decider {
     ///
     /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn withdraw(&self, id: i64) -> Result<bool, Error> {
-        let Decider(Catalog { db, path }) = self;
+        let Decider(Catalog { db, path, .. }) = self;
         let removed = db.execute("DELETE FROM decision WHERE id = ?1", [id]).at(path)?;
         Ok(removed > 0)
     }
@@ -69,7 +69,7 @@ impl Decider {
     ///
     /// Fails if the catalog cannot be written. It is then unchanged.
     pub fn clear(&self) -> Result<u64, Error> {
-        let Decider(Catalog { db, path }) = self;
+        let Decider(Catalog { db, path, .. }) = self;
         Ok(db.execute("DELETE FROM decision", []).at(path)? as u64)
     }
 }

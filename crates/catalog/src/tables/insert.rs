@@ -27,7 +27,7 @@ pub(crate) fn insert_files(
     replacing: bool,
     batches: Receiver<Vec<NewFile<'_>>>,
 ) -> Result<(), Error> {
-    let Catalog { db, path } = catalog;
+    let Catalog { db, path, .. } = catalog;
     let prepare = |rows| prepare(db, replacing, rows).at(path);
     let (mut many, mut one) = (prepare(ROWS_PER_STATEMENT)?, prepare(1)?);
     for batch in batches {

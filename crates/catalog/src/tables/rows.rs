@@ -167,7 +167,7 @@ const MAX_SKIPPED_ROWS: u32 = 16;
 
 impl Catalog {
     /// Calls `each` for every file of the directories `dirs`, sorted by directory and name. `dirs`
-    /// must be in ascending order.
+    /// must be in ascending order, possibly repeated.
     ///
     /// Adjacent wanted directories are read with a single run of the statement. Restarting the
     /// statement for every directory would make matching a tree a third slower.
@@ -186,6 +186,10 @@ impl Catalog {
             while passed < MAX_SKIPPED_ROWS {
                 let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
                 let dir: i64 = row.get(FileRow::AFTER_COLUMNS).at(&self.path)?;
+                if dir < start {
+                    // The rows are out of order, so the loop would not end.
+                    return Err(Error::Damaged { path: self.path.clone(), source: None });
+                }
                 while wanted.next_if(|&next| next < dir).is_some() {}
                 match wanted.peek() {
                     None => return Ok(()),

@@ -1,5 +1,7 @@
 //! Writes the result of a scan in one transaction. Writes only what differs from the stored rows.
 
+use std::collections::HashSet;
+
 use rusqlite::{OptionalExtension, params};
 use walk::{DirId, Problem, Tree, to_u32};
 
@@ -9,7 +11,7 @@ use super::findings::{CopyCount, Findings, ScanRecord};
 use super::scans::write_scan;
 use super::sizes::ScanSizes;
 use crate::error::{At, Error};
-use crate::matching::{RowMap, TreeMatch};
+use crate::matching::{RowMap, Suspect, TreeMatch};
 use crate::open::{Catalog, Writer};
 use crate::state::FileState;
 use crate::tables::contents::ContentRow;
@@ -69,7 +71,7 @@ impl Writer {
         let is_new = self.is_new();
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
-        let mut delta = Delta::new(found, rows, catalog.next_id("content")?);
+        let mut delta = Delta::new(found, rows, catalog.next_content()?);
         catalog.remove_gone(rows)?;
         catalog.make_dirs(&mut delta)?;
         catalog.mark_dropped(&mut delta)?;
@@ -239,8 +241,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Updates the copy counts of all known contents that gained or lost a file. `gained` has the
-    /// rows of those that gained one.
+    /// Updates the copy counts of all known contents that gained or lost a file. `gained` lists
+    /// those that gained one.
     fn recount_copies(
         &self,
         delta: &mut Delta<'_>,
@@ -252,8 +254,21 @@ impl Catalog {
         // In the order of the rows, so that the pages of the catalog are visited once.
         rows.sort_unstable();
         rows.dedup();
-        let counts: Result<Vec<(i64, u32)>, Error> =
-            rows.into_iter().map(|row| Ok((row, self.count_inodes(row)?))).collect();
-        self.write_counts(&counts?, copies)
+        // The final commit may give these contents to files again, so their rows must stay.
+        let suspects = delta.rows.suspects.iter().filter(|_| delta.is_unfinished());
+        let kept: HashSet<i64> =
+            suspects.filter_map(Suspect::content).map(|known| known.1).collect();
+        let sql = "UPDATE content SET inodes = 0, reclaimable = 0 WHERE id = ?1";
+        let mut empty = self.db.prepare(sql).at(&self.path)?;
+        let mut counts = Vec::with_capacity(rows.len());
+        for row in rows {
+            let inodes = self.count_inodes(row)?;
+            if inodes == 0 && kept.contains(&row) {
+                empty.execute([row]).at(&self.path)?;
+            } else {
+                counts.push((row, inodes));
+            }
+        }
+        self.write_counts(&counts, copies)
     }
 }

@@ -10,7 +10,7 @@ use crate::open::Catalog;
 /// Number of inodes and reclaimable bytes, by row of `content`.
 pub(crate) type CopiesByRow = HashMap<i64, (u32, u64)>;
 
-/// Maximum number of reclaimable bytes that is stored if they were not measured.
+/// Upper limit of the reclaimable bytes that are stored without having been measured.
 pub(crate) const MAX_RECLAIMABLE: u64 = 9_000_000_000_000_000_000;
 
 /// Returns the reclaimable bytes of a content, if `copies` counted the same number of inodes.
@@ -22,6 +22,14 @@ impl Catalog {
     pub(crate) fn next_id(&self, table: &str) -> Result<i64, Error> {
         let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
         self.db.query_row(&sql, [], |row| row.get(0)).at(&self.path)
+    }
+
+    /// Returns the first row of `content` that is free. In a damaged catalog, a file may refer to a
+    /// missing row, and a new content must not get that row.
+    pub(crate) fn next_content(&self) -> Result<i64, Error> {
+        let sql = "SELECT max(coalesce((SELECT max(id) FROM content), 0), coalesce( \
+                   (SELECT max(content) FROM file WHERE content IS NOT NULL), 0)) + 1";
+        self.db.query_row(sql, [], |row| row.get(0)).at(&self.path)
     }
 
     pub(crate) fn delete_files<'n>(

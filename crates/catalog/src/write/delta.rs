@@ -38,8 +38,9 @@ pub(crate) struct Delta<'a> {
     pub(crate) volumes: Volumes,
     /// The row of each content in `fingerprints`; 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
-    /// The first row of `content` that was free before this commit, and the first that is free now.
+    /// The first row of `content` that was free before this commit.
     first_new: i64,
+    /// The first row of `content` that is free now.
     next_content: i64,
     /// Contents of files that are unreachable or have to be read again, by digest.
     known: HashMap<Digest, i64>,
@@ -259,7 +260,7 @@ impl<'a> Delta<'a> {
 
     /// Counts the inodes of the files that were written, by row of content in ascending order.
     ///
-    /// The counts of new contents are complete, because all of their files were written.
+    /// The counts of new contents are complete, because no file had one of their rows before.
     pub(crate) fn written_inodes(&mut self) -> Vec<(i64, u32)> {
         self.written.sort_unstable();
         self.written.dedup();

@@ -89,7 +89,7 @@ impl Writer {
             .prepare("INSERT INTO content (id, size, digest, inodes, reclaimable) VALUES (?1, ?2, ?3, 0, 0)")
             .at(path)?;
         let mut update = db.prepare("UPDATE content SET digest = ?2 WHERE id = ?1").at(path)?;
-        let mut next = self.catalog.next_id("content")?;
+        let mut next = self.catalog.next_content()?;
         let mut known = rows_with_digests_of(loaded, files);
         let (mut stored, mut seen) = (Vec::new(), HashSet::new());
         for &file in files {

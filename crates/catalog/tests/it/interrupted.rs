@@ -5,11 +5,12 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
-use catalog::{Catalog, Error};
+use catalog::{Catalog, Error, Findings};
 use testkit::{TempTree, TreeBuilder};
 
-use crate::disk::walked;
-use crate::sandbox::{Sandbox, record, refusal};
+use crate::disk::{pairs, walked};
+use crate::engine::compare;
+use crate::sandbox::{Sandbox, later, record, refusal};
 
 fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("d/b", "alike").make_temp()
@@ -134,6 +135,30 @@ fn files_of_a_process_killed_before_its_first_commit_are_cleaned_up() {
     killed.scan(&[tree.path()]);
     assert!(!killed.beside(".new").exists());
     assert_eq!(killed.scan(&[tree.path()]).known(), ["a", "b"]);
+}
+
+/// The content of a moved file stays known while the file is read again.
+#[test]
+fn a_save_keeps_the_contents_of_files_that_are_read_again() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[tree.path()]);
+    fs::rename(tree.join("d/sub"), tree.join("sub")).expect("renamed");
+    let (mut writer, mut tree) = (sandbox.writer(), walked(&[tree.path()]));
+    let mut matched = writer.catalog().match_tree_for_reread(&mut tree).expect("matches");
+    let (record, pending) = (record(later()), vec![true; tree.files().len()]);
+    let found = Findings {
+        tree: &tree,
+        fingerprints: &matched.fingerprints,
+        problems: &[],
+        record: &record,
+        pending: Some(&pending),
+    };
+    writer.save(&mut matched.rows, &found).expect("saves");
+    let copies = compare(&tree, &matched.fingerprints);
+    writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
+    let content = "SELECT size FROM content JOIN file ON content.id = file.content \
+                   WHERE file.name = CAST('c' AS BLOB)";
+    assert_eq!(sandbox.query(content), ["5"]);
 }
 
 #[test]

@@ -160,7 +160,7 @@ fn files_are_known_in_directories_with_distant_rows() {
 }
 
 /// The names of the directories and files of a tree that is large enough for a second connection. One
-/// directory has more files than a message between threads.
+/// directory has more files than fit into one message between threads.
 fn many_names() -> Vec<(String, Vec<String>)> {
     let files = |dir: u32| if dir == 20 { 7000 } else { 300 };
     let names = |dir: u32| (0..files(dir)).map(move |n| format!("{dir:02} {n:04}")).collect();

@@ -127,8 +127,13 @@ fn examine(
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started_ms, progress);
     let (result, uncommitted) = std::thread::scope(|scope| {
-        // The sizes are ready by the time of the commit.
-        let sizes = writer.is_some().then(|| scope.spawn(|| sizes(&tree)));
+        // Computed during the search, so the commit rarely waits for them.
+        let sizes = writer.is_some().then(|| {
+            scope.spawn(|| {
+                runtime::keep_standard_descriptors();
+                sizes(&tree)
+            })
+        });
         let save = writer.as_mut().map(|writer| (writer, begun));
         let mut result = find_groups(scan, settings, &tree, &mut recall, keys, save, progress)?;
         if is_first {
