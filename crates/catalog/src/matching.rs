@@ -113,8 +113,8 @@ impl RowMap {
     }
 }
 
-/// Number of files from which a second connection pays off. Opening the catalog again takes as long
-/// as reading a thousand rows.
+/// Minimum number of files for which a second connection pays off. Opening the catalog again takes
+/// as long as reading a thousand rows.
 const MIN_FILES_FOR_TWO_READERS: usize = 16 * 1024;
 
 impl Catalog {
@@ -141,8 +141,8 @@ impl Catalog {
         self.match_tree_with(tree, true, true)
     }
 
-    /// Opens the catalog again, to read all rows once on another thread. Returns `None` if it cannot
-    /// be opened, or if the path leads to another file by now.
+    /// Opens the catalog again, so that another thread can read part of the rows. Returns `None` if
+    /// the catalog cannot be opened, or if its path may now lead to a different file.
     fn second_connection(&self) -> Option<Catalog> {
         let catalog = Catalog::connect(&self.path).and_then(Catalog::with_known_format).ok()?;
         catalog.run(SMALL_CACHE_SIZE).ok()?;

@@ -4,8 +4,8 @@
 //! With a warm cache, more threads than processors only add overhead. With a cold disk, a thread
 //! spends nearly all its time waiting, and a disk that serves requests in parallel needs many
 //! threads to be fully used. Each thread measures how long it waits. It times its work items and
-//! periodically asks the kernel how much processor time it has used. If the disk is cold, a thread
-//! that spent most of its time waiting doubles the size of the pool.
+//! periodically asks the kernel how much processor time it has used. If the disk is cold, each
+//! measurement that counts as a wait doubles the size of the pool.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::thread::{Builder, Scope};
@@ -22,8 +22,9 @@ use crate::disk::Disk;
 /// a measurement takes only a thousandth of it.
 const SAMPLE: Duration = Duration::from_millis(2);
 
-/// Number of fetches in a sample from which a quarter of the time counts as waiting for the disk. If
-/// one file in a hundred was evicted from the cache, a sample has about two fetches.
+/// Minimum number of fetches in a sample for which it is enough that the thread waited for a quarter
+/// of the time, instead of half. If one file in a hundred was evicted from the cache, a sample
+/// contains about two fetches.
 const MANY_FETCHES: u64 = 8;
 
 /// Time that the first thread of a warm pool works alone. Starting and joining a thread takes about a
@@ -249,8 +250,8 @@ impl WaitMeter<'_> {
         self.before = now;
         let busy = std::mem::take(&mut self.busy);
         let idle = busy.saturating_sub(worked);
-        // With many fetches in a sample, the waits need not be most of it: on a fast disk, the
-        // kernel may work for as long on a fetch as the disk.
+        // On a fast disk, the kernel may need as much processor time for a fetch as the disk needs to
+        // serve it. If a sample contains many fetches, a quarter of its time is therefore enough.
         let enough = if fetches >= MANY_FETCHES { busy / 4 } else { busy / 2 };
         let mut waited = share(idle);
         if fetches > 0 && waited > enough {

@@ -120,7 +120,8 @@ pub struct Options {
 /// The result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// Groups of identical files, in any order. The files of a group are sorted by path.
+    /// Groups of identical files, in no particular order; [`Found::sort`] sorts them. The files of a
+    /// group are sorted by path.
     pub groups: Sets<Group>,
     /// Files that could not be compared.
     pub problems: Vec<Problem>,
@@ -133,7 +134,7 @@ pub struct Found {
 }
 
 impl Found {
-    /// Sorts the groups: those with the most reclaimable bytes come first; ties are sorted by path.
+    /// Sorts the groups by reclaimable bytes, largest first, then by path.
     /// **May block** like [`Progress::sort`].
     pub fn sort(&mut self, tree: &Tree, progress: &Progress) {
         groups::sort(tree, &mut self.groups, progress);

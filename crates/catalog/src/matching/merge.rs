@@ -20,9 +20,10 @@ const BATCHES_AHEAD: usize = 2;
 impl TreeMatch {
     /// Merges the files of each directory with its rows, both sorted by name.
     ///
-    /// Reading rows takes longer than merging them. This thread and, with a second connection,
-    /// another one read short runs of directories in turn, and a third thread merges them. Because
-    /// the readers are never far apart, a hard disk reads the catalog almost sequentially.
+    /// This thread reads the rows, and another one merges them. Reading takes longer than merging,
+    /// so if there is a `second` connection, one more thread reads with it. The two readers then
+    /// take alternate short runs of directories. Because the readers are never far apart, a hard
+    /// disk reads the catalog almost sequentially.
     pub(super) fn match_rows(
         &mut self,
         catalog: &Catalog,
@@ -51,7 +52,7 @@ impl TreeMatch {
         };
         std::thread::scope(|scope| {
             scope.spawn(|| {
-                // If the merge panics, the readers must notice that the receivers are gone.
+                // This thread owns the receivers, so the readers stop if the merge panics.
                 let readers = readers;
                 self.merge(tree, &dirs, runs.len(), &readers, orphans, outside);
             });
@@ -65,8 +66,8 @@ impl TreeMatch {
         })
     }
 
-    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. The
-    /// readers send `runs` runs of directories in turn.
+    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. There are
+    /// `runs` runs of directories, and the readers take turns to send one run each.
     fn merge(
         &mut self,
         tree: &Tree,
@@ -203,8 +204,8 @@ impl TreeMatch {
     }
 }
 
-/// Splits directories, sorted by row, into runs with about one batch of files each. All records of
-/// a directory are in the same run.
+/// Splits directories, sorted by row, into runs. Each run, except the last, has at least
+/// [`ROWS_PER_BATCH`] files. Directories of the tree with the same row are in the same run.
 fn runs<'a>(tree: &Tree, dirs: &'a [(i64, DirId)]) -> Vec<&'a [(i64, DirId)]> {
     let mut files = 0;
     let is_in_same_run = |a: &(i64, DirId), b: &(i64, DirId)| {

@@ -167,7 +167,7 @@ const MAX_SKIPPED_ROWS: u32 = 16;
 
 impl Catalog {
     /// Calls `each` for every file of the directories `dirs`, sorted by directory and name. `dirs`
-    /// must be in ascending order, possibly repeated.
+    /// must be in ascending order and may contain duplicates.
     ///
     /// Adjacent wanted directories are read with a single run of the statement. Restarting the
     /// statement for every directory would make matching a tree a third slower.
@@ -187,7 +187,7 @@ impl Catalog {
                 let Some(row) = rows.next().at(&self.path)? else { return Ok(()) };
                 let dir: i64 = row.get(FileRow::AFTER_COLUMNS).at(&self.path)?;
                 if dir < start {
-                    // The rows are out of order, so the loop would not end.
+                    // The index is damaged: the rows are out of order. Going on could loop forever.
                     return Err(Error::Damaged { path: self.path.clone(), source: None });
                 }
                 while wanted.next_if(|&next| next < dir).is_some() {}
@@ -205,8 +205,9 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sends the rows of runs of directories, as [`Catalog::each_file_of`] reads them, in batches.
-    /// Each run must be in ascending order. Stops after a run if the receiver is gone.
+    /// Reads each run of directories with [`Catalog::each_file_of`], and sends the rows in batches.
+    /// The directories of a run must be in ascending order. If the receiver is gone, stops at the
+    /// end of the current run.
     pub(crate) fn send_files_of(
         &self,
         runs: impl Iterator<Item = impl Iterator<Item = i64>>,

@@ -21,8 +21,8 @@ use crate::tables::insert::insert_files;
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
     ///
-    /// The sizes are stored only for roots that the scan covered, and only if they changed. Those of
-    /// older scans are thinned out.
+    /// The sizes are stored only for roots that the scan covered, and only if they changed. The sizes
+    /// that older scans stored are thinned out.
     ///
     /// # Errors
     ///
@@ -191,7 +191,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Inserts new contents with the number of their inodes from `counts`, which is sorted by row.
+    /// Inserts new contents together with their copy counts. `counts` lists the number of inodes by
+    /// row, in ascending order of rows.
     fn insert_contents(
         &self,
         delta: &mut Delta<'_>,
@@ -241,8 +242,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Updates the copy counts of all known contents that gained or lost a file. `gained` lists
-    /// those that gained one.
+    /// Updates the copy counts of known contents that gained or lost a file, and deletes those that
+    /// have no files left. `gained` lists the contents of the files that were written.
     fn recount_copies(
         &self,
         delta: &mut Delta<'_>,
@@ -254,7 +255,8 @@ impl Catalog {
         // In the order of the rows, so that the pages of the catalog are visited once.
         rows.sort_unstable();
         rows.dedup();
-        // The final commit may give these contents to files again, so their rows must stay.
+        // The final commit may refer to the contents of these files again, so a save must not delete
+        // them.
         let suspects = delta.rows.suspects.iter().filter(|_| delta.is_unfinished());
         let kept: HashSet<i64> =
             suspects.filter_map(Suspect::content).map(|known| known.1).collect();

@@ -24,8 +24,9 @@ impl Catalog {
         self.db.query_row(&sql, [], |row| row.get(0)).at(&self.path)
     }
 
-    /// Returns the first row of `content` that is free. In a damaged catalog, a file may refer to a
-    /// missing row, and a new content must not get that row.
+    /// Returns the row of `content` for the next new content. The row is greater than all rows that
+    /// exist or that a file refers to: in a damaged catalog, a file may refer to a missing row, and
+    /// a new content must not get that row.
     pub(crate) fn next_content(&self) -> Result<i64, Error> {
         let sql = "SELECT max(coalesce((SELECT max(id) FROM content), 0), coalesce( \
                    (SELECT max(content) FROM file WHERE content IS NOT NULL), 0)) + 1";

@@ -38,9 +38,9 @@ pub(crate) struct Delta<'a> {
     pub(crate) volumes: Volumes,
     /// The row of each content in `fingerprints`; 0 until it is used.
     pub(crate) content_rows: Vec<i64>,
-    /// The first row of `content` that was free before this commit.
+    /// The row of the first new content of this commit. All rows from here on are new.
     first_new: i64,
-    /// The first row of `content` that is free now.
+    /// The row of the next new content.
     next_content: i64,
     /// Contents of files that are unreachable or have to be read again, by digest.
     known: HashMap<Digest, i64>,

@@ -156,7 +156,7 @@ fn a_save_keeps_the_contents_of_files_that_are_read_again() {
     writer.save(&mut matched.rows, &found).expect("saves");
     let copies = compare(&tree, &matched.fingerprints);
     writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
-    let content = "SELECT size FROM content JOIN file ON content.id = file.content \
+    let content = "SELECT content.size FROM content JOIN file ON content.id = file.content \
                    WHERE file.name = CAST('c' AS BLOB)";
     assert_eq!(sandbox.query(content), ["5"]);
 }

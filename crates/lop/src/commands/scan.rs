@@ -127,7 +127,7 @@ fn examine(
     clock.end(|s| &mut s.recall);
     let begun = record(scan, &tree, started_ms, progress);
     let (result, uncommitted) = std::thread::scope(|scope| {
-        // Computed during the search, so the commit rarely waits for them.
+        // Another thread computes the sizes during the search, so the commit rarely has to wait for them.
         let sizes = writer.is_some().then(|| {
             scope.spawn(|| {
                 runtime::keep_standard_descriptors();
