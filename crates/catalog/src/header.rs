@@ -88,8 +88,8 @@ fn found(header: &[u8]) -> Option<Found> {
     }
 }
 
-/// Returns the device and inode number of the file at `path`. Does not open it: closing the file
-/// would release the locks that `SQLite` holds on it.
+/// Returns the device and inode number of the file at `path`. Does not open the file, because closing
+/// it would release the POSIX locks that `SQLite` holds on it in this process.
 pub(crate) fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }

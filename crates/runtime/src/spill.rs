@@ -221,7 +221,7 @@ const MIN_CALLS_PER_CHECK: isize = 8;
 
 /// Returns the number of calls of [`relieve`] that cannot fill `room` bytes.
 fn calls_in(room: usize) -> isize {
-    /// Estimate of the bytes that become resident between two calls: four accesses.
+    /// Estimated number of bytes that become resident between two calls, assuming four page faults.
     const BYTES_PER_CALL: usize = 4 * MAPPED_AROUND;
     const MAX_CALLS_PER_CHECK: isize = 4096;
     let calls = isize::try_from(room / BYTES_PER_CALL).unwrap_or(isize::MAX);

@@ -37,8 +37,8 @@ const LIMITS: [&str; 3] = ["-max_len=65536", "-timeout=30", "-rss_limit_mb=1024"
 /// The default duration of each fuzzer in seconds.
 const DEFAULT_SECONDS: &str = "60";
 
-/// Runs each fuzzer for some seconds, one fuzzer per processor at a time. Returns a complaint for each fuzzer that
-/// found something.
+/// Runs each fuzzer for a number of seconds. As many fuzzers as there are processors run at the same time. Returns a
+/// complaint for each fuzzer that found something.
 pub(crate) fn run(root: &Path, seconds: Option<&str>) -> io::Result<Vec<String>> {
     let Ok(seconds) = seconds.unwrap_or(DEFAULT_SECONDS).parse::<u32>() else {
         return Ok(vec!["xtask fuzz: not a number of seconds".into()]);

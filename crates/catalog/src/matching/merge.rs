@@ -66,8 +66,9 @@ impl TreeMatch {
         })
     }
 
-    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. There are
-    /// `runs` runs of directories, and the readers take turns to send one run each.
+    /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. The
+    /// readers take turns: each sends all batches of one run of directories. `runs` is the number of
+    /// runs.
     fn merge(
         &mut self,
         tree: &Tree,

@@ -218,7 +218,7 @@ impl Catalog {
             self.each_file_of(run, |dir, name, row| {
                 batch.push(dir, name, row);
                 if batch.rows.len() == ROWS_PER_BATCH {
-                    // A missing receiver is noticed at the end of the run.
+                    // If the receiver is gone, the loop ends after this run.
                     drop(to.send(std::mem::take(&mut batch)));
                 }
             })?;

@@ -21,8 +21,8 @@ use crate::tables::insert::insert_files;
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
     ///
-    /// The sizes are stored only for roots that the scan covered, and only if they changed. The sizes
-    /// that older scans stored are thinned out.
+    /// Stores `sizes` only for roots that the scan covered completely, and only if they changed since
+    /// the last scan. Thins out the sizes that older scans stored.
     ///
     /// # Errors
     ///
@@ -260,17 +260,11 @@ impl Catalog {
         let suspects = delta.rows.suspects.iter().filter(|_| delta.is_unfinished());
         let kept: HashSet<i64> =
             suspects.filter_map(Suspect::content).map(|known| known.1).collect();
-        let sql = "UPDATE content SET inodes = 0, reclaimable = 0 WHERE id = ?1";
-        let mut empty = self.db.prepare(sql).at(&self.path)?;
-        let mut counts = Vec::with_capacity(rows.len());
-        for row in rows {
-            let inodes = self.count_inodes(row)?;
-            if inodes == 0 && kept.contains(&row) {
-                empty.execute([row]).at(&self.path)?;
-            } else {
-                counts.push((row, inodes));
-            }
-        }
+        let counts: Result<Vec<(i64, u32)>, Error> =
+            rows.into_iter().map(|row| Ok((row, self.count_inodes(row)?))).collect();
+        let (kept, counts): (Vec<_>, Vec<_>) =
+            counts?.into_iter().partition(|&(row, _)| kept.contains(&row));
+        self.update_counts(&kept, copies)?;
         self.write_counts(&counts, copies)
     }
 }

@@ -24,9 +24,9 @@ impl Catalog {
         self.db.query_row(&sql, [], |row| row.get(0)).at(&self.path)
     }
 
-    /// Returns the row of `content` for the next new content. The row is greater than all rows that
-    /// exist or that a file refers to: in a damaged catalog, a file may refer to a missing row, and
-    /// a new content must not get that row.
+    /// Returns the row for the next new content. It is greater than all rows of `content`, and
+    /// greater than all rows that files refer to. In a damaged catalog, a file may refer to a missing
+    /// row. A new content with that row would become the content of the file.
     pub(crate) fn next_content(&self) -> Result<i64, Error> {
         let sql = "SELECT max(coalesce((SELECT max(id) FROM content), 0), coalesce( \
                    (SELECT max(content) FROM file WHERE content IS NOT NULL), 0)) + 1";
@@ -63,21 +63,33 @@ impl Catalog {
         query.query_row([content], |row| row.get(0)).at(&self.path)
     }
 
-    /// Stores the number of inodes with each content. Deletes contents without files. A file that
-    /// was found damaged or unreadable still keeps its previous content from being deleted.
-    ///
-    /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
-    /// Otherwise, the total size of all copies but one is stored. If the number of inodes fell and
-    /// the previous value is smaller, that value is kept.
+    /// Stores the number of inodes with each content, like [`Catalog::update_counts`]. Deletes
+    /// contents without files. A file that was found damaged or unreadable still keeps its previous
+    /// content from being deleted.
     pub(crate) fn write_counts(
         &self,
         counts: &[(i64, u32)],
         copies: &CopiesByRow,
     ) -> Result<(), Error> {
-        let path = &self.path;
         let sql = "DELETE FROM content WHERE id = ?1 \
                    AND NOT EXISTS (SELECT 1 FROM file WHERE content = ?1)";
-        let mut delete = self.db.prepare(sql).at(path)?;
+        let mut delete = self.db.prepare(sql).at(&self.path)?;
+        for (row, _) in counts.iter().filter(|count| count.1 == 0) {
+            delete.execute([row]).at(&self.path)?;
+        }
+        self.update_counts(counts, copies)
+    }
+
+    /// Stores the number of inodes with each content that has a row.
+    ///
+    /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
+    /// Otherwise, the total size of all copies but one is stored. If the number of inodes fell and
+    /// the previous value is smaller, that value is kept.
+    pub(crate) fn update_counts(
+        &self,
+        counts: &[(i64, u32)],
+        copies: &CopiesByRow,
+    ) -> Result<(), Error> {
         // The product may exceed 64 bits, so it is computed as a float and then cast to the integer
         // that the column requires.
         let sql = format!(
@@ -85,13 +97,10 @@ impl Catalog {
              size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable \
              ELSE {MAX_RECLAIMABLE} END) AS INTEGER)) WHERE id = ?1"
         );
-        let mut update = self.db.prepare(&sql).at(path)?;
+        let mut update = self.db.prepare(&sql).at(&self.path)?;
         for &(row, inodes) in counts {
-            if inodes == 0 && delete.execute([row]).at(path)? > 0 {
-                continue;
-            }
             let reclaimable = measured(copies, row, inodes).map(u64::cast_signed);
-            update.execute(params![row, inodes, reclaimable]).at(path)?;
+            update.execute(params![row, inodes, reclaimable]).at(&self.path)?;
         }
         Ok(())
     }

@@ -260,7 +260,8 @@ impl<'a> Delta<'a> {
 
     /// Counts the inodes of the files that were written, by row of content in ascending order.
     ///
-    /// The counts of new contents are complete, because no file had one of their rows before.
+    /// For a new content, this is the number of all its inodes: before this commit, no file referred
+    /// to its row.
     pub(crate) fn written_inodes(&mut self) -> Vec<(i64, u32)> {
         self.written.sort_unstable();
         self.written.dedup();

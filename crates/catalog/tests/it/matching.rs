@@ -167,8 +167,8 @@ fn many_names() -> Vec<(String, Vec<String>)> {
     (0..40).map(|dir| (format!("{dir:02}"), names(dir))).collect()
 }
 
-/// Returns the tree with the [`many_names`]. `metadata` returns the metadata of a file, or `None` for
-/// a file to leave out.
+/// Returns a tree with the files of [`many_names`], which are numbered from 1. `metadata` returns the
+/// metadata of a file, or `None` if the tree shall not contain the file.
 fn large_tree(metadata: impl Fn(u64) -> Option<Remembered>) -> Tree {
     let (names, mut number) = (many_names(), 0);
     let mut files = |name| {
