@@ -162,7 +162,8 @@ impl Roots {
         if self.destination.is_none() {
             top.set(DRY_RUN_ONLY);
         }
-        if self.was_created {
+        // The marker changed the time of the top directory.
+        if self.was_created || self.marker.is_some() {
             top.set(CHANGED);
         }
         top

@@ -154,3 +154,21 @@ pub(crate) fn generated_files_of_the_kernel_are_not_copied() {
     assert!(outcome.problems.iter().any(is_made_up), "{}: {outcome:?}", is_between_hosts());
     assert!(!to.join("random/boot_id").exists());
 }
+
+/// On a file system that can show the files of another one, a run creates a marker in the destination. This changes
+/// the time of the directory, which does not count as a difference.
+#[test]
+pub(crate) fn a_second_run_to_an_overlay_has_nothing_to_change() {
+    let place = TreeBuilder::new().file("from/d/a", "a").dir("lower").make_temp();
+    let mount = match Mount::overlay(&place.join("lower")) {
+        Ok(mount) => mount,
+        Err(reason) => return skipped(&reason),
+    };
+    let (from, to) = (place.join("from"), mount.path().join("to"));
+    run(&from, &to, &deleting());
+    let time = || fs::metadata(&to).and_then(|to| to.modified()).expect("a time");
+    let before = time();
+    let outcome = run(&from, &to, &deleting());
+    assert_eq!((outcome.counts.adjusted, outcome.counts.files), (0, 0), "{outcome:?}");
+    assert_eq!(time(), before);
+}
