@@ -32,13 +32,16 @@ use search::{SearchResult, damaged, search};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
-    let scan = ScanSettings::new(args, settings)?;
+    let mut scan = ScanSettings::new(args, settings)?;
     let mut clock = Clock::start();
     // Signals are not caught yet, so Ctrl-C terminates lop while it waits for another process.
     let writer = match &scan.catalog {
         Some(path) => Some(open_writer(path, settings)?),
         None => None,
     };
+    if writer.is_some() {
+        scan.walk.own = settings.own();
+    }
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;

@@ -28,6 +28,8 @@ pub(crate) struct ScanSettings {
     /// The options that select files, as typed, for the record in the catalog.
     pub(crate) options: String,
     pub(crate) patterns: Patterns,
+    /// How to find the files. lop's own files are added when the catalog is open, because a first scan creates the
+    /// directory by which they are recognised.
     pub(crate) walk: walk::Options,
     pub(crate) compare: dupes::Options,
 }
@@ -44,7 +46,6 @@ impl ScanSettings {
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
         let filter = filter(&args, &patterns)?;
         let resources = Resources::new(args.threads, args.io.into());
-        let own = if args.no_catalog { OwnFiles::default() } else { settings.own() };
         let format = args.format.or(args.no_catalog.then_some(settings.default_format()));
         let digests = catalog.is_some() || format.is_some_and(Format::shows_digests);
         Ok(ScanSettings {
@@ -52,7 +53,7 @@ impl ScanSettings {
             save_every: args.save_every.map_or(SAVE_EVERY, Duration::from_millis),
             options: selection(&args),
             patterns,
-            walk: resources.walk(filter, args.one_file_system, own),
+            walk: resources.walk(filter, args.one_file_system, OwnFiles::default()),
             compare: dupes::Options { digests, hardlinks: args.hardlinks, ..resources.compare() },
             args,
             catalog,

@@ -191,3 +191,17 @@ fn a_mirror_keeps_the_link_that_leads_to_own_files() {
     }
     assert_undoes(&lop);
 }
+
+/// The first scan creates the catalog, and its directory, in the scanned tree.
+#[test]
+fn the_first_scan_of_a_home_does_not_count_the_catalog() {
+    let lop = Lop::with(&TreeBuilder::new().file("a", "alike").file("b", "alike"));
+    let home = lop.path("").display().to_string();
+    for _ in 0..2 {
+        let scan = lop.command();
+        let state = Path::new(&home).join("new/state");
+        let scanned = scan.env("XDG_STATE_HOME", state).args(["scan", &home]).run();
+        let printed = scanned.success().stdout_str();
+        assert!(printed.starts_with("Scanned   2 files"), "{printed}");
+    }
+}
