@@ -27,7 +27,7 @@ pub(crate) fn run(root: &Path, args: &[OsString]) -> io::Result<bool> {
         let target = root.canonicalize()?.join("target");
         python::ENGINES.install(&target);
         if let Some(spark) = python::SPARK.install(&target) {
-            bench.env(python::SPARK.variable, spark);
+            bench.env(python::SPARK_VARIABLE, spark);
         }
         bench.arg("--lop-fleet").arg(programs::lop_fleet(root, is_fast)?);
     }

@@ -6,6 +6,8 @@
 //! | `generate`, `check`, `page` | [`generated`]: generated files below `docs/`, written or compared |
 //! | `transcript` | [`transcript`]: the example in the README, run again |
 //! | `screenshots` | [`screenshots`]: the pictures of the pages in `docs/serve.md`, taken again |
+//! | `package` | [`package`]: the packages that install lop without a Rust toolchain |
+//! | `release` | [`release`]: a version, and a section of the changelog |
 //! | `tidy` | [`tidy`]: rules that no lint checks |
 //! | `fuzz` | [`fuzz`]: the fuzzers |
 //! | `corpus`, `race`, `counts`, `disk`, `head-trace`, `filter-graph`, `profile` | [`instrument`]: commands of the crate `bench`, built on demand |
@@ -15,8 +17,10 @@
 mod fuzz;
 mod generated;
 mod instrument;
+mod package;
 mod programs;
 mod python;
+mod release;
 mod screenshots;
 mod suite;
 mod tidy;
@@ -36,6 +40,10 @@ Usage: cargo xtask COMMAND
              Run the README's example again and write its output; or fail if it is stale
   screenshots
              Take the pictures of the pages in docs/serve.md again, with a headless browser
+  package [--again]
+             Build the packages in target/package; or build them in another folder and compare
+  release VERSION
+             Set the version, and turn the unreleased changes of CHANGELOG.md into its section
   tidy       Check rules of the source tree: layers, import rings, words, lengths
   fuzz [N]   Run each fuzzer below fuzz/ for N seconds (60)
 
@@ -55,7 +63,9 @@ fn main() -> ExitCode {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let docs = root.join("docs");
     let command = std::env::args().nth(1);
-    let check = std::env::args().nth(2).as_deref() == Some("--check");
+    let option = std::env::args().nth(2);
+    let check = option.as_deref() == Some("--check");
+    let again = option.as_deref() == Some("--again");
     let outcome = match command.as_deref() {
         Some("test") => suite::run(&root),
         Some("generate") => {
@@ -68,6 +78,9 @@ fn main() -> ExitCode {
         }
         Some("transcript") => transcript::run(&root, check),
         Some("screenshots") => screenshots::run(&root),
+        Some("package") if again => package::reproduce(&root),
+        Some("package") => package::run(&root),
+        Some("release") => release::run(&root, option.as_deref()),
         Some("tidy") => tidy::run(&root),
         Some("fuzz") => fuzz::run(&root, std::env::args().nth(2).as_deref()),
         Some("corpus" | "race" | "counts" | "disk" | "head-trace" | "filter-graph" | "profile") => {

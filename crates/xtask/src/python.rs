@@ -18,16 +18,17 @@ pub(crate) struct Environment {
     packages: &'static [&'static str],
     /// What pip may install.
     sources: &'static [&'static str],
-    /// The variable that names the interpreter to the tests (`testkit`).
-    pub(crate) variable: &'static str,
 }
+
+/// The variables that name the interpreters of [`ENGINES`] and [`SPARK`] to the tests (`testkit`).
+pub(crate) const ENGINES_VARIABLE: &str = "LOP_TEST_PYTHON";
+pub(crate) const SPARK_VARIABLE: &str = "LOP_TEST_SPARK";
 
 /// `DuckDB`, and an object store with a client.
 pub(crate) const ENGINES: Environment = Environment {
     folder: "python",
     packages: &["duckdb==2.0.1", "moto[server,s3]==5.2.5", "boto3==1.44.8"],
     sources: &["--only-binary", ":all:"],
-    variable: "LOP_TEST_PYTHON",
 };
 
 /// Spark, of which there is only a source package. It is large, and needs Java.
@@ -35,7 +36,13 @@ pub(crate) const SPARK: Environment = Environment {
     folder: "spark",
     packages: &["pyspark==4.3.0"],
     sources: &["--only-binary", ":all:", "--no-binary", "pyspark"],
-    variable: "LOP_TEST_SPARK",
+};
+
+/// The programs that make wheels, and one that installs them.
+pub(crate) const WHEELS: Environment = Environment {
+    folder: "wheels",
+    packages: &["maturin==1.16.0", "wheel==0.48.0", "uv==0.13.9"],
+    sources: &["--only-binary", ":all:"],
 };
 
 impl Environment {

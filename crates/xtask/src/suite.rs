@@ -9,10 +9,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::traces::{Temporary, Traces};
-use crate::{programs, python};
+use crate::{package, programs, python};
 
 /// Programs that tests, counts and the small race use, and their Debian packages.
-const TOOLS: [(&str, &str); 24] = [
+const TOOLS: [(&str, &str); 28] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -37,6 +37,10 @@ const TOOLS: [(&str, &str); 24] = [
     ("setpriv", "util-linux"),
     ("openssl", "openssl"),
     ("wrk", "wrk"),
+    ("debootstrap", "debootstrap"),
+    ("lintian", "lintian"),
+    ("buildah", "buildah"),
+    ("systemd-nspawn", "systemd-container"),
 ];
 
 /// The arguments of `cargo test` for each workspace.
@@ -48,10 +52,13 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     install();
     let temporary = Temporary::new("lop-suite")?;
     let target = root.canonicalize()?.join("target");
-    let environments = [&python::ENGINES, &python::SPARK];
-    let interpreters: Vec<_> = environments
+    let environments =
+        [(python::ENGINES_VARIABLE, &python::ENGINES), (python::SPARK_VARIABLE, &python::SPARK)];
+    let interpreters = environments
         .iter()
-        .filter_map(|environment| Some((environment.variable, environment.install(&target)?)))
+        .filter_map(|(variable, environment)| Some((*variable, environment.install(&target)?)));
+    let prepared: Vec<_> = interpreters
+        .chain(package::for_tests(root).map(|folder| (package::VARIABLE, folder)))
         .collect();
     let before = Traces::inspect(&target, temporary.path());
     let mut tested = Tested::default();
@@ -63,7 +70,7 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
             .current_dir(root)
             .env("TMPDIR", temporary.path())
             .env("RUST_TEST_THREADS", threads())
-            .envs(interpreters.iter().map(|(variable, path)| (variable, path)));
+            .envs(prepared.iter().map(|(variable, path)| (variable, path)));
         tested.run(cargo)?;
     }
     let mut complaints = tested.complaints();

@@ -27,25 +27,54 @@ const MARK: &str = "\u{1}\n";
 /// Updates the example in the README. With `check`, returns a complaint if the example is stale.
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
-    let readme = root.join("README.md");
-    let text = fs::read_to_string(&readme)?;
-    let other = |what: &str| io::Error::other(format!("README.md: {what}"));
-    let (before, rest) = text.split_once(BEGIN).ok_or_else(|| other("no example"))?;
-    let (block, after) = rest.split_once(END).ok_or_else(|| other("the example has no end"))?;
-    let steps = steps(block);
-    let printed = play(&programs::of_tests(root, "lop")?, &steps)?;
-    let mut new = String::new();
-    for (step, printed) in steps.iter().zip(&printed) {
-        new += &[step.before, "$ ", &step.command, "\n", printed].concat();
-    }
-    if timeless(&new) == timeless(block) {
+    let example = Example::read(root)?;
+    let program = programs::of_tests(root, "lop")?;
+    let place = Temporary::new("lop-example")?;
+    let played = Stage::new(place.path(), &program).and_then(|stage| example.play(stage));
+    place.remove()?;
+    let new = played?;
+    if example.is_as_before(&new) {
         return Ok(Vec::new());
     }
     if check {
         return Ok(vec!["the example in README.md is stale: run cargo xtask transcript".into()]);
     }
-    fs::write(readme, [before, BEGIN, &new, END, after].concat())?;
+    let text = [&example.before, BEGIN, &new, END, &example.after].concat();
+    fs::write(root.join("README.md"), text)?;
     Ok(Vec::new())
+}
+
+/// The example, and the text around it.
+pub(crate) struct Example {
+    before: String,
+    block: String,
+    after: String,
+}
+
+impl Example {
+    /// Reads the example from the README.
+    pub(crate) fn read(root: &Path) -> io::Result<Example> {
+        let text = fs::read_to_string(root.join("README.md"))?;
+        let other = |what: &str| io::Error::other(format!("README.md: {what}"));
+        let (before, rest) = text.split_once(BEGIN).ok_or_else(|| other("no example"))?;
+        let (block, after) = rest.split_once(END).ok_or_else(|| other("the example has no end"))?;
+        Ok(Example { before: before.into(), block: block.into(), after: after.into() })
+    }
+
+    /// Runs the commands and returns the new example.
+    pub(crate) fn play(&self, stage: Stage) -> io::Result<String> {
+        let steps = steps(&self.block);
+        let mut new = String::new();
+        for (step, printed) in steps.iter().zip(stage.play(&steps)?) {
+            new += &[step.before, "$ ", &step.command, "\n", &printed].concat();
+        }
+        Ok(new)
+    }
+
+    /// Returns whether a new example differs from this one at most in times.
+    pub(crate) fn is_as_before(&self, new: &str) -> bool {
+        timeless(new) == timeless(&self.block)
+    }
 }
 
 /// A command of the example.
@@ -69,49 +98,59 @@ fn steps(block: &str) -> Vec<Step> {
     steps
 }
 
-/// Runs the commands in one shell, in order. Returns the output of each.
-fn play(program: &Path, steps: &[Step]) -> io::Result<Vec<String>> {
-    let place = Temporary::new("lop-example")?;
-    let result = play_in(place.path(), program, steps);
-    place.remove()?;
-    result
+/// Where the commands run.
+pub(crate) struct Stage {
+    /// A shell that starts in the home folder.
+    pub(crate) shell: Command,
+    /// The home folder and the folder of mounted disks, as the shell sees them.
+    home: String,
+    mounted: String,
 }
 
-fn play_in(place: &Path, program: &Path, steps: &[Step]) -> io::Result<Vec<String>> {
-    let (home, mounted) = (place.join("me"), place.join("mnt"));
-    example::make(&home, &mounted)?;
-    let there = |text: &str| {
-        text.replace(HOME, &home.to_string_lossy()).replace(MOUNTED, &mounted.to_string_lossy())
-    };
-    let here = |text: &str| {
-        text.replace(&*home.to_string_lossy(), HOME).replace(&*mounted.to_string_lossy(), MOUNTED)
-    };
-    let mut script = "exec 2>&1\n".to_string();
-    for step in steps {
-        // The next command may use the exit code of this one.
-        script += &format!("{}\nended=$?; printf '{MARK}'; (exit $ended)\n", there(&step.command));
+impl Stage {
+    /// Creates the tree below `place`, with a shell that finds `program`.
+    fn new(place: &Path, program: &Path) -> io::Result<Stage> {
+        let (home, mounted) = (place.join("me"), place.join("mnt"));
+        example::make(&home, &mounted)?;
+        let path = [program.parent().unwrap_or(place), Path::new("/usr/bin"), Path::new("/bin")];
+        let path = std::env::join_paths(path).map_err(io::Error::other)?;
+        let mut shell = Command::new("sh");
+        shell.env_clear().env("PATH", path).env("HOME", &home).env("TMPDIR", place);
+        shell.env("LANG", "C.UTF-8").env("XDG_STATE_HOME", place.join("state")).current_dir(&home);
+        let [home, mounted] = [home, mounted].map(|path| path.to_string_lossy().into_owned());
+        Ok(Stage { shell, home, mounted })
     }
-    let path = [program.parent().unwrap_or(place), Path::new("/usr/bin"), Path::new("/bin")];
-    let path = std::env::join_paths(path).map_err(io::Error::other)?;
-    let mut shell = Command::new("sh");
-    shell
-        .env_clear()
-        .env("PATH", path)
-        .env("HOME", &home)
-        .env("TMPDIR", place)
-        .env("LANG", "C.UTF-8");
-    shell.env("XDG_STATE_HOME", place.join("state")).current_dir(&home);
-    let mut shell = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
-    if let Some(mut stdin) = shell.stdin.take() {
-        stdin.write_all(script.as_bytes())?;
+
+    /// Creates the tree in `root`, for a shell that has this directory as its root.
+    #[cfg(test)]
+    pub(crate) fn in_root(root: &Path, shell: Command) -> io::Result<Stage> {
+        let inside = |path: &str| root.join(path.trim_start_matches('/'));
+        example::make(&inside(HOME), &inside(MOUNTED))?;
+        Ok(Stage { shell, home: HOME.into(), mounted: MOUNTED.into() })
     }
-    let output = shell.wait_with_output()?;
-    let printed = here(&String::from_utf8_lossy(&output.stdout));
-    let printed: Vec<String> = printed.split_terminator(MARK).map(String::from).collect();
-    if printed.len() == steps.len() {
-        return Ok(printed);
+
+    /// Runs the commands in one shell, in order. Returns the output of each.
+    fn play(mut self, steps: &[Step]) -> io::Result<Vec<String>> {
+        let there = |text: &str| text.replace(HOME, &self.home).replace(MOUNTED, &self.mounted);
+        let here = |text: &str| text.replace(&self.home, HOME).replace(&self.mounted, MOUNTED);
+        let mut script = "exec 2>&1\n".to_string();
+        for step in steps {
+            // The next command may use the exit code of this one.
+            script +=
+                &format!("{}\nended=$?; printf '{MARK}'; (exit $ended)\n", there(&step.command));
+        }
+        let mut shell = self.shell.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        if let Some(mut stdin) = shell.stdin.take() {
+            stdin.write_all(script.as_bytes())?;
+        }
+        let output = shell.wait_with_output()?;
+        let printed = here(&String::from_utf8_lossy(&output.stdout));
+        let printed: Vec<String> = printed.split_terminator(MARK).map(String::from).collect();
+        if printed.len() == steps.len() {
+            return Ok(printed);
+        }
+        Err(io::Error::other(format!("the example ended early: {printed:?}")))
     }
-    Err(io::Error::other(format!("the example ended early: {printed:?}")))
 }
 
 /// Returns the text with every time replaced by zero, such as `in 0.22 s`.

@@ -13,7 +13,7 @@ use std::os::fd::AsRawFd;
 use super::File;
 
 /// `_IOWR('f', 11, struct fiemap)`, from linux/fs.h.
-const FS_IOC_FIEMAP: u64 = 0xC020_660B;
+const FS_IOC_FIEMAP: libc::Ioctl = 0xC020_660B_u32 as libc::Ioctl;
 const EXTENT_LAST: u32 = 0x1;
 /// The location is unknown, or the data does not occupy whole blocks on the device. The `physical`
 /// field of such an extent is meaningless.

@@ -1,0 +1,43 @@
+//! A bare Debian in a folder, without Rust, compilers and lop. The tests install the packages there.
+//!
+//! `debootstrap` makes it once, as root and from the network. A test changes only an overlay over it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::output;
+
+/// The release of Debian, and what the tests need besides its minimum: Python for the wheel, and systemd.
+const RELEASE: &str = "bookworm";
+const INCLUDE: &str = "--include=python3-venv,systemd";
+
+/// Returns the folder of the bare system.
+pub(super) fn folder(root: &Path) -> PathBuf {
+    root.join("target/bare").join(RELEASE)
+}
+
+/// Makes the bare system, unless it is there.
+#[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
+pub(super) fn make(root: &Path) -> io::Result<()> {
+    let folder = folder(&root.canonicalize()?);
+    if folder.exists() {
+        return Ok(());
+    }
+    let mut id = Command::new("id");
+    id.arg("-u");
+    if output(id)?.trim() != "0" {
+        return Err(io::Error::other("only root can install a system"));
+    }
+    // It gets its name when it is complete.
+    let begun = folder.with_extension("begun");
+    if begun.exists() {
+        fs::remove_dir_all(&begun)?;
+    }
+    fs::create_dir_all(&begun)?;
+    let mut debootstrap = Command::new("debootstrap");
+    debootstrap.args(["--variant=minbase", INCLUDE, RELEASE]).arg(&begun);
+    output(debootstrap)?;
+    fs::rename(begun, folder)
+}

@@ -1,0 +1,23 @@
+//! Copies the files of the source tree that git knows to another folder.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::process::Command;
+
+use super::output;
+
+/// Creates the folder `to` with all files that are part of the source tree `from`, as they are now.
+#[expect(clippy::disallowed_methods, reason = "writes to a folder of its own")]
+pub(super) fn make(from: &Path, to: &Path) -> io::Result<()> {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "-z"]).current_dir(from);
+    for name in output(git)?.split_terminator('\0') {
+        let target = to.join(name);
+        if let Some(folder) = target.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        fs::copy(from.join(name), target)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! Tests of the archive.
+
+use std::process::Command;
+
+use super::system::{System, package, packages};
+
+#[test]
+fn the_archive_is_installed_into_a_prefix() {
+    let Some((system, archive)) = System::with("-x86_64-linux.tar.gz") else { return };
+    system.run(&format!(
+        "tar --extract --file {archive} --directory /usr/local --strip-components 1"
+    ));
+    system.play_the_readme("/usr/local/bin");
+    let found = system.run(
+        "cd /usr/local; stat --format '%A %U %n' bin/lop share/man/man1/lop-scan.1 \
+         share/bash-completion/completions/lop share/zsh/site-functions/_lop \
+         share/fish/vendor_completions.d/lop.fish lib/systemd/system/lop-serve.service \
+         share/doc/lop/LICENSE share/doc/lop/THIRD-PARTY-LICENSES.txt share/doc/lop/lop.cdx.json",
+    );
+    let modes: Vec<_> = found.lines().map(|line| &line[..15]).collect();
+    assert_eq!(modes[0], "-rwxr-xr-x root");
+    assert_eq!(modes[1..], ["-rw-r--r-- root"; 8]);
+}
+
+/// The program needs nothing but the kernel: no libraries, and no files of a system.
+#[test]
+fn the_program_runs_in_an_empty_root() {
+    let Some((system, archive)) = System::with("-x86_64-linux.tar.gz") else { return };
+    system.run(&format!(
+        "mkdir -p /empty/data /empty/tmp
+         tar --extract --file {archive} --directory /empty --strip-components 2 --wildcards '*/bin/lop'
+         cp /etc/os-release /empty/data/one; cp /etc/os-release /empty/data/two"
+    ));
+    let printed = system.run("TMPDIR=/tmp chroot /empty /lop --catalog /catalog.db scan /data");
+    assert!(printed.contains("1 redundant file"), "{printed}");
+}
+
+#[test]
+fn checksums_match() {
+    let Some(packages) = packages() else { return };
+    let mut check = Command::new("sha256sum");
+    let checked = check.args(["--check", "--strict", "SHA256SUMS"]).current_dir(&packages).output();
+    let checked = checked.expect("sha256sum");
+    assert!(checked.status.success(), "{checked:?}");
+    assert_eq!(String::from_utf8_lossy(&checked.stdout).lines().count(), 5);
+}
+
+/// The bill of materials has the parts that `CycloneDX` requires, and names no folder of this machine.
+#[test]
+fn the_bill_of_materials_names_all_crates() {
+    let Some(packages) = packages() else { return };
+    let text = std::fs::read_to_string(package(&packages, ".cdx.json")).expect("a file");
+    let bill: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(bill["bomFormat"], "CycloneDX");
+    assert_eq!(bill["metadata"]["component"]["name"], "lop");
+    let components = bill["components"].as_array().expect("components");
+    let names: Vec<_> =
+        components.iter().filter_map(|component| component["name"].as_str()).collect();
+    for expected in ["lop-walk", "lop-action", "libsqlite3-sys", "rustls", "blake3", "zstd-sys"] {
+        assert!(names.contains(&expected), "{expected} is missing: {names:?}");
+    }
+    for unexpected in ["lop-testkit", "proptest", "datafusion", "xtask"] {
+        assert!(!names.contains(&unexpected), "{unexpected} is not part of lop");
+    }
+    let source = super::system::source();
+    assert!(!text.contains(&*source.to_string_lossy()), "the path of the source tree");
+}

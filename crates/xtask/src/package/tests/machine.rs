@@ -1,0 +1,48 @@
+//! A bare system that is booted: systemd runs as its first process.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use super::system::System;
+
+/// Starts a script when the system is up, and switches the system off when the script has ended.
+const UNIT: &str = "\
+[Unit]
+After=multi-user.target
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c '/script > /printed 2>&1; echo $? > /status'
+ExecStopPost=/bin/systemctl poweroff
+[Install]
+WantedBy=graphical.target
+";
+
+/// Boots the system, runs a script in it and returns what it printed. The script must succeed. Prints the reason and
+/// returns `None` if systems cannot be booted on this machine.
+#[expect(clippy::disallowed_methods, reason = "writes to a system of its own")]
+pub(super) fn boot(system: &System, script: &str) -> Option<String> {
+    fs::write(system.path("/etc/systemd/system/script.service"), UNIT).expect("written");
+    fs::write(system.path("/script"), format!("#!/bin/sh -eux\n{script}")).expect("written");
+    system.run("chmod 755 /script; systemctl enable script.service");
+    let mut nspawn = Command::new("timeout");
+    nspawn.args([
+        "300",
+        "systemd-nspawn",
+        "--quiet",
+        "--register=no",
+        "--keep-unit",
+        "--private-network",
+    ]);
+    nspawn.arg("--boot").arg("--directory").arg(system.path("/")).stdin(Stdio::null());
+    let booted = nspawn.output().expect("timeout");
+    let printed = fs::read_to_string(system.path("/printed")).unwrap_or_default();
+    let Ok(status) = fs::read_to_string(system.path("/status")) else {
+        testkit::skipped(format!(
+            "systemd-nspawn boots no system: {}",
+            String::from_utf8_lossy(&booted.stderr)
+        ));
+        return None;
+    };
+    assert_eq!(status.trim(), "0", "{printed}");
+    Some(printed)
+}

@@ -1,0 +1,128 @@
+//! Tests of the systemd units, in a system that is booted.
+
+use super::machine::boot;
+use super::system::{System, source};
+
+/// A system with the package, photos of an ordinary user, and a mail server that stores its mail in a file.
+fn installed() -> Option<(System, String)> {
+    let (system, deb) = System::with("_amd64.deb")?;
+    system.run(&format!(
+        "dpkg --install {deb}
+         mkdir -p /srv/photos/private /srv/music
+         head -c 100000 /dev/urandom > /srv/photos/a; cp /srv/photos/a /srv/photos/private/b
+         cp /srv/photos/a /srv/music/c
+         chown -R 1000 /srv/photos; chmod 600 /srv/photos/a; chmod 700 /srv/photos/private
+         printf '#!/bin/sh\\ncat >> /mail\\n' > /usr/sbin/sendmail; chmod 755 /usr/sbin/sendmail"
+    ));
+    Some((system, deb))
+}
+
+#[test]
+fn units_are_sandboxed() {
+    let Some((system, _)) = installed() else { return };
+    for unit in ["lop-serve.service", "lop-scan@.service"] {
+        system.run(&format!(
+            "systemd-analyze security --offline=true --threshold=30 --no-pager /usr/lib/systemd/system/{unit}"
+        ));
+    }
+}
+
+#[test]
+fn a_folder_is_scanned_and_problems_are_mailed() {
+    let Some((system, _)) = installed() else { return };
+    let Some(printed) = boot(
+        &system,
+        "systemctl start lop-scan@srv-photos.service lop-scan@srv-music.service
+         ! test -e /mail
+         lop --catalog /var/lib/lop/catalog.db report
+         stat --format %a /var/lib/lop /var/lib/lop/catalog.db
+         ! systemctl start lop-scan@srv-missing.service
+         until grep -q 'Triggering OnFailure' /mail; do sleep 0.1; done
+         cat /mail
+         systemctl enable --now lop-scan@srv-photos.timer
+         systemctl list-timers --no-legend 'lop-scan@*'",
+    ) else {
+        return;
+    };
+    for expected in [
+        "3 files of 97.7 KiB",
+        "  /srv/music/c\n  /srv/photos/a\n  /srv/photos/private/b\n",
+        "\n700\n600\n",
+        "lop-scan@srv-missing.service failed",
+        "/srv/missing: No such file or directory",
+        "lop-scan@srv-photos.timer lop-scan@srv-photos.service",
+    ] {
+        assert!(printed.contains(expected), "{expected:?} is missing:\n{printed}");
+    }
+}
+
+/// A request of the pages, with the token that the server stores. The certificate is self-signed.
+const REQUEST: &str = "python3 -c \"
+import ssl, time, urllib.request
+token = open('/var/lib/lop/serve.token').read().strip()
+context = ssl._create_unverified_context()
+request = urllib.request.Request('https://127.0.0.1:8420/', headers={'Authorization': 'Bearer ' + token})
+print(urllib.request.urlopen(request, context=context).status)\"";
+
+#[test]
+fn the_server_survives_an_upgrade_and_ends_with_a_removal() {
+    let Some((system, deb)) = installed() else { return };
+    let Some(printed) = boot(
+        &system,
+        &format!(
+            "systemctl start lop-scan@srv-photos.service
+             systemctl enable --now lop-serve.service
+             while ! test -e /var/lib/lop/serve.token; do sleep 0.1; done
+             sleep 0.5; {REQUEST}
+             old=$(systemctl show --property MainPID --value lop-serve)
+             dpkg --install {deb}
+             while ! {REQUEST}; do sleep 0.1; done
+             test \"$old\" != \"$(systemctl show --property MainPID --value lop-serve)\"
+             journalctl --unit lop-serve
+             dpkg --remove lop
+             ! systemctl is-active lop-serve
+             stat /var/lib/lop/catalog.db /var/lib/lop/serve.token"
+        ),
+    ) else {
+        return;
+    };
+    assert!(printed.contains("\n200\n"), "{printed}");
+}
+
+/// The server can change files only if the administrator installs the drop-in of the documentation.
+#[test]
+fn the_server_changes_files_only_if_it_is_allowed_to() {
+    let Some((system, _)) = installed() else { return };
+    let page = std::fs::read_to_string(source().join("docs/systemd.md")).expect("a page");
+    let drop_in = page.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next());
+    let drop_in = drop_in.expect("an example").replace("/srv/photos", "/srv");
+    // The service runs one command that needs the same rights as the pages with --allow-actions.
+    let act = |command: &str| {
+        format!(
+            "printf '[Service]\\nType=oneshot\\nRestart=no\\nExecStart=\\nExecStart={command}\\n' > $folder/z.conf
+             systemctl daemon-reload\n"
+        )
+    };
+    let Some(printed) = boot(
+        &system,
+        &[
+            "systemctl start lop-scan@srv-photos.service
+             folder=/etc/systemd/system/lop-serve.service.d; mkdir $folder\n",
+            &act("lop dedupe --by delete --apply /srv/photos"),
+            "! systemctl start lop-serve
+             test $(find /srv/photos -type f | wc -l) = 2\n",
+            &format!("cat > $folder/actions.conf <<'end'\n{drop_in}\nend\n"),
+            &act("lop dedupe --by delete --apply /srv/photos"),
+            "systemctl start lop-serve; journalctl --unit lop-serve --lines 5
+             test $(find /srv/photos -type f | wc -l) = 1\n",
+            &act("lop undo"),
+            "systemctl start lop-serve; journalctl --unit lop-serve --lines 5
+             cmp /srv/photos/a /srv/photos/private/b
+             stat --format '%u %a' /srv/photos/a\n",
+        ]
+        .concat(),
+    ) else {
+        return;
+    };
+    assert!(printed.contains("\n1000 600\n"), "{printed}");
+}

@@ -1,0 +1,88 @@
+//! Compiles the program, and makes the wheel, the source package and the software bill of materials.
+//!
+//! `maturin` does all three. Two things remain: the bill of materials names crates by absolute paths, which differ
+//! between folders, and `maturin` does not know that a statically linked program also runs on distributions with musl.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::tools::Tools;
+use super::{LICENCES, Release, SBOM, TARGET, output};
+use crate::programs;
+
+/// Where pip may install the wheel: the oldest tag that `maturin` accepts for this target, and any musl. The program
+/// needs no C library.
+const GLIBC: &str = "manylinux2014";
+const MUSL_TAG: &str = "Tag: py3-none-musllinux_1_1_x86_64\n";
+
+/// The path that replaces the root of the source tree in the bill of materials.
+const ROOT: &str = "path+file:///lop";
+
+/// Writes the wheel, the source package and the bill of materials. Returns the program.
+#[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
+pub(super) fn build(release: &Release, tools: &Tools) -> io::Result<PathBuf> {
+    let parts = release.packages.join("build");
+    let folder = parts.join("wheel");
+    maturin(release, tools, "build", &folder)?;
+    maturin(release, tools, "sdist", &release.packages)?;
+    let contents = unpack(release, tools, &folder)?;
+    let info = contents.join(format!("lop-{}.dist-info", release.version));
+    let bill = info.join("sboms/lop.cyclonedx.json");
+    let absolute = format!("path+file://{}", encoded(&release.root));
+    let text = fs::read_to_string(&bill)?.replace(&absolute, ROOT);
+    fs::write(&bill, &text)?;
+    fs::write(parts.join(SBOM), &text)?;
+    fs::copy(parts.join(LICENCES), info.join("licenses").join(LICENCES))?;
+    let tags = info.join("WHEEL");
+    fs::write(&tags, fs::read_to_string(&tags)? + MUSL_TAG)?;
+    let mut pack = release.command(&tools.python);
+    pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&release.packages).arg(&contents);
+    output(pack)?;
+    Ok(contents.join(format!("lop-{}.data/scripts/lop", release.version)))
+}
+
+/// Runs a command of `maturin`.
+fn maturin(release: &Release, tools: &Tools, task: &str, folder: &Path) -> io::Result<()> {
+    let mut maturin = release.command(tools.python.with_file_name("maturin"));
+    maturin.arg(task).arg("--out").arg(folder);
+    if task == "build" {
+        maturin.args(["--release", "--locked", "--target", TARGET]);
+        maturin.args(["--compatibility", GLIBC, "--auditwheel", "check"]);
+    }
+    for (name, _) in programs::cargo().get_envs() {
+        maturin.env_remove(name);
+    }
+    maturin
+        .env("CARGO_ENCODED_RUSTFLAGS", rustflags(release)?)
+        .env("CARGO_TARGET_DIR", release.root.join("target"));
+    output(maturin).map(drop)
+}
+
+/// Returns the flags that link the C library statically and keep paths of this machine out of the program.
+fn rustflags(release: &Release) -> io::Result<String> {
+    let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
+    let home = home.ok_or_else(|| io::Error::other("neither CARGO_HOME nor HOME is set"))?;
+    let flags = ["-C".into(), "target-feature=+crt-static".into()].into_iter();
+    let remap = [(release.root.as_path(), "/lop"), (home.as_path(), "/cargo")];
+    let remap = remap.map(|(path, to)| format!("--remap-path-prefix={}={to}", path.display()));
+    Ok(flags.chain(remap).collect::<Vec<String>>().join("\u{1f}"))
+}
+
+/// Unpacks the wheel of `maturin` and returns the folder with its contents.
+fn unpack(release: &Release, tools: &Tools, folder: &Path) -> io::Result<PathBuf> {
+    let entries: Vec<_> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
+    let [wheel] = entries.as_slice() else {
+        return Err(io::Error::other(format!("maturin made {} wheels", entries.len())));
+    };
+    let mut unpack = release.command(&tools.python);
+    unpack.args(["-m", "wheel", "unpack", "--dest"]).arg(folder).arg(wheel.path());
+    output(unpack)?;
+    Ok(folder.join(format!("lop-{}", release.version)))
+}
+
+/// Returns a path as the bill of materials writes it: spaces are percent-encoded.
+fn encoded(path: &Path) -> String {
+    path.to_string_lossy().replace(' ', "%20")
+}
