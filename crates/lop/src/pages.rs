@@ -15,7 +15,7 @@ use clap_mangen::roff::Roff;
 
 use crate::args::Cli;
 
-/// The date on the man pages. Update it for each release.
+/// The date on the man pages. `cargo xtask release` updates it.
 const RELEASED: &str = "2026-11-25";
 
 /// Documents in `docs/` that are also man pages of section 7, with a one-line description of each.

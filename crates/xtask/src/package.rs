@@ -9,10 +9,9 @@
 //! | `lop-VERSION.cdx.json` | the software bill of materials (`CycloneDX`) |
 //! | `SHA256SUMS` | the checksums of the files above |
 //!
-//! The program is linked statically with the C library, so one program runs on every distribution. It is compiled
-//! once, by `maturin`, and all packages contain these bytes. The build is reproducible on one distribution: it depends
-//! on neither the folder nor the time ([`reproduce`]). A maintainer must not add a path, a time or a random name to a
-//! package.
+//! The program is linked statically with the C library, so it runs on every distribution. `maturin` compiles it once,
+//! and all packages contain the same bytes. On one distribution, the build is reproducible: the result depends on
+//! neither the folder nor the time ([`reproduce`]). Never add a path, a time or a random name to a package.
 
 mod archive;
 mod bare;
@@ -42,14 +41,14 @@ pub(crate) struct Release {
     packages: PathBuf,
     /// The version in `Cargo.toml`.
     version: String,
-    /// The time that all packages give to their files, in seconds since 1970.
+    /// The modification time of all files in the packages, in seconds since 1970.
     epoch: String,
-    /// The author of the last commit, who answers for the packages: `Name <address>`.
+    /// The author of the last commit, who is the maintainer of the Debian package: `Name <address>`.
     maintainer: String,
 }
 
 impl Release {
-    /// Reads the version and the time of the last commit. `SOURCE_DATE_EPOCH` replaces this time.
+    /// Reads the version, and the time and the author of the last commit. `SOURCE_DATE_EPOCH` overrides the time.
     fn new(root: &Path) -> io::Result<Release> {
         let root = root.canonicalize()?;
         let manifest = fs::read_to_string(root.join("Cargo.toml"))?;
@@ -65,7 +64,7 @@ impl Release {
         Ok(Release { packages, version: version.into(), epoch, maintainer, root })
     }
 
-    /// Returns a command that runs in the source tree and uses the time of the release.
+    /// Returns a command that runs in the source tree with the time of the release in `SOURCE_DATE_EPOCH`.
     fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -76,7 +75,7 @@ impl Release {
     }
 }
 
-/// Builds all packages. Returns no complaints; a step that fails is an error.
+/// Builds all packages. Never returns complaints: a failed step is an error.
 #[expect(clippy::print_stdout, reason = "a program for the terminal")]
 pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let tools = tools::Tools::install(root)?;
@@ -86,8 +85,8 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     Ok(Vec::new())
 }
 
-/// Builds all packages in a copy of the source tree in another folder. Returns a complaint about each package that
-/// differs from the package in `target/package`.
+/// Builds all packages again, in a copy of the source tree in another folder. Returns a complaint about each package
+/// that differs from the one in `target/package`. Builds the packages there first if there are none.
 pub(crate) fn reproduce(root: &Path) -> io::Result<Vec<String>> {
     let tools = tools::Tools::install(root)?;
     let release = Release::new(root)?;
@@ -126,7 +125,7 @@ pub(crate) const VARIABLE: &str = "LOP_TEST_PACKAGES";
 /// The file with the checksums.
 const SUMS: &str = "SHA256SUMS";
 
-/// Files in the folder `build` that several packages contain.
+/// The names of files in the folder `build` that several packages contain.
 const LICENCES: &str = "THIRD-PARTY-LICENSES.txt";
 const SBOM: &str = "lop.cdx.json";
 
@@ -166,7 +165,7 @@ fn version(manifest: &str) -> Option<&str> {
     Some(line.trim_matches('"'))
 }
 
-/// Runs a command and returns what it printed. A command that fails is an error with the end of its messages.
+/// Runs a command and returns its standard output. If it fails, the error contains the end of its standard error.
 fn output(mut command: Command) -> io::Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output =

@@ -1,7 +1,8 @@
-//! Prepares a release: gives the workspaces a version and the changelog a section.
+//! Prepares a release: sets the version of the workspaces, and moves the unreleased changes of the changelog to a
+//! section for this version.
 //!
-//! `cargo xtask release VERSION` changes files of the source tree and nothing else. CONTRIBUTING.md has the checklist
-//! with the steps before and after it.
+//! `cargo xtask release VERSION` changes only files of the source tree. CONTRIBUTING.md lists the steps before and
+//! after it.
 
 use std::fs;
 use std::io;
@@ -10,18 +11,18 @@ use std::process::Command;
 
 use crate::{generated, programs};
 
-/// The manifests with a version, and the sections in which it is.
+/// The manifests that contain the version, and the section of each in which it is.
 const MANIFESTS: [(&str, &str); 2] =
     [("Cargo.toml", "[workspace.package]\n"), ("fleet/Cargo.toml", "[package]\n")];
 
-/// The file with the date of the man pages, and the beginning of its line.
+/// The file that contains the date of the man pages, and the beginning of the line with the date.
 const PAGES: (&str, &str) = ("crates/lop/src/pages.rs", "const RELEASED: &str = ");
 
-/// The heading of the changes that no release contains.
+/// The heading of the unreleased changes.
 const UNRELEASED: &str = "## Unreleased\n";
 
-/// Sets the version everywhere, and writes the generated files that contain it. Returns a complaint if the version or
-/// the changelog is not fit for a release, and changes nothing then.
+/// Sets the version everywhere, and writes the generated files that contain it. If the version or the changelog is not
+/// fit for a release, returns a complaint and changes nothing.
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn run(root: &Path, version: Option<&str>) -> io::Result<Vec<String>> {
     let Some(version) = version.filter(|version| is_version(version)) else {
@@ -58,7 +59,7 @@ pub(crate) fn run(root: &Path, version: Option<&str>) -> io::Result<Vec<String>>
     Ok(Vec::new())
 }
 
-/// Returns whether a text is a version of three numbers.
+/// Returns whether a text is a version that consists of three numbers.
 fn is_version(text: &str) -> bool {
     let is_number = |part: &str| {
         let is_canonical = part == "0" || !part.starts_with('0');
@@ -67,7 +68,7 @@ fn is_version(text: &str) -> bool {
     text.split('.').count() == 3 && text.split('.').all(is_number)
 }
 
-/// Returns a changelog whose unreleased changes are those of the version. Returns `None` if there are none.
+/// Moves the unreleased changes of a changelog to a section for the version. Returns `None` if there are none.
 fn with_section(changelog: &str, version: &str, date: &str) -> Option<String> {
     let (before, changes) = changelog.split_once(UNRELEASED)?;
     let newest = changes.split("\n## ").next()?;
@@ -75,8 +76,8 @@ fn with_section(changelog: &str, version: &str, date: &str) -> Option<String> {
     (!is_empty).then(|| format!("{before}{UNRELEASED}\n## {version} ({date})\n{changes}"))
 }
 
-/// Returns a text whose first line with a key has another value. Lines before `after` are left alone, and so are those
-/// in the next section of a manifest.
+/// Replaces the value in the first line that begins with `key`. Searches only between `after` and the next section of a
+/// manifest. Returns `None` if it finds no such line.
 fn with_value(text: &str, after: &str, key: &str, value: &str) -> Option<String> {
     let start = text.find(after)? + after.len();
     let (before, rest) = text.split_at(start);
@@ -85,7 +86,7 @@ fn with_value(text: &str, after: &str, key: &str, value: &str) -> Option<String>
     is_found.then(|| [before, &rest.replacen(line, &[key, value].concat(), 1)].concat())
 }
 
-/// Returns the date, such as `2026-11-30`.
+/// Returns today's date in UTC, such as `2026-11-30`.
 fn today() -> io::Result<String> {
     let date = Command::new("date").args(["--utc", "+%F"]).output()?;
     Ok(String::from_utf8_lossy(&date.stdout).trim().into())

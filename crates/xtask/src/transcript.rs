@@ -61,7 +61,7 @@ impl Example {
         Ok(Example { before: before.into(), block: block.into(), after: after.into() })
     }
 
-    /// Runs the commands and returns the new example.
+    /// Runs the commands of the example and returns the example with their output.
     pub(crate) fn play(&self, stage: Stage) -> io::Result<String> {
         let steps = steps(&self.block);
         let mut new = String::new();
@@ -71,7 +71,7 @@ impl Example {
         Ok(new)
     }
 
-    /// Returns whether a new example differs from this one at most in times.
+    /// Returns whether a new example equals this one, apart from times.
     pub(crate) fn is_as_before(&self, new: &str) -> bool {
         timeless(new) == timeless(&self.block)
     }
@@ -98,17 +98,17 @@ fn steps(block: &str) -> Vec<Step> {
     steps
 }
 
-/// Where the commands run.
+/// The shell and the tree in which the commands run.
 pub(crate) struct Stage {
     /// A shell that starts in the home folder.
     pub(crate) shell: Command,
-    /// The home folder and the folder of mounted disks, as the shell sees them.
+    /// The paths of the home folder and of the folder with mounted disks, as the shell sees them.
     home: String,
     mounted: String,
 }
 
 impl Stage {
-    /// Creates the tree below `place`, with a shell that finds `program`.
+    /// Creates the tree below `place`, and a shell that has `program` in its `PATH`.
     fn new(place: &Path, program: &Path) -> io::Result<Stage> {
         let (home, mounted) = (place.join("me"), place.join("mnt"));
         example::make(&home, &mounted)?;
@@ -121,7 +121,7 @@ impl Stage {
         Ok(Stage { shell, home, mounted })
     }
 
-    /// Creates the tree in `root`, for a shell that has this directory as its root.
+    /// Creates the tree in `root`, for a shell whose root directory is `root`.
     #[cfg(test)]
     pub(crate) fn in_root(root: &Path, shell: Command) -> io::Result<Stage> {
         let inside = |path: &str| root.join(path.trim_start_matches('/'));

@@ -1,6 +1,7 @@
 //! Makes the archive with the program and everything that belongs to it.
 //!
-//! Its folder has the shape of a prefix such as `/usr/local`, so that `tar --strip-components 1` installs it.
+//! The folder in the archive has the layout of a prefix such as `/usr/local`, so that `tar --strip-components 1`
+//! installs it.
 
 use std::fs;
 use std::io;
@@ -8,7 +9,7 @@ use std::path::Path;
 
 use super::{LICENCES, Release, SBOM, output};
 
-/// The sources in the source tree, and their places below the prefix. A place that ends with a slash is a folder.
+/// Paths in the source tree, and their destinations below the prefix. A destination that ends with a slash is a folder.
 const FILES: [(&str, &str); 8] = [
     ("docs/man", "share/man/man1/"),
     ("docs/completions/lop.bash", "share/bash-completion/completions/lop"),

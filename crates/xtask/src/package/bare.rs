@@ -1,6 +1,6 @@
-//! A bare Debian in a folder, without Rust, compilers and lop. The tests install the packages there.
+//! A bare Debian in a folder, without Rust, compilers or lop. The tests install the packages there.
 //!
-//! `debootstrap` makes it once, as root and from the network. A test changes only an overlay over it.
+//! `debootstrap` downloads and installs it once, as root. Each test changes only an overlay on top of it.
 
 use std::fs;
 use std::io;
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use super::output;
 
-/// The release of Debian, and what the tests need besides its minimum: Python for the wheel, and systemd.
+/// The release of Debian, and the packages that the tests need besides the minimum: Python for the wheel, and systemd.
 const RELEASE: &str = "bookworm";
 const INCLUDE: &str = "--include=python3-venv,systemd";
 
@@ -18,7 +18,7 @@ pub(super) fn folder(root: &Path) -> PathBuf {
     root.join("target/bare").join(RELEASE)
 }
 
-/// Makes the bare system, unless it is there.
+/// Creates the bare system unless it already exists.
 #[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
 pub(super) fn make(root: &Path) -> io::Result<()> {
     let folder = folder(&root.canonicalize()?);
@@ -30,7 +30,7 @@ pub(super) fn make(root: &Path) -> io::Result<()> {
     if output(id)?.trim() != "0" {
         return Err(io::Error::other("only root can install a system"));
     }
-    // It gets its name when it is complete.
+    // The folder gets its final name only when the system is complete.
     let begun = folder.with_extension("begun");
     if begun.exists() {
         fs::remove_dir_all(&begun)?;

@@ -1,4 +1,4 @@
-//! Makes the package for Debian with `cargo-deb`. `[package.metadata.deb]` in `crates/lop/Cargo.toml` describes it.
+//! Makes the Debian package with `cargo-deb`. `[package.metadata.deb]` in `crates/lop/Cargo.toml` describes it.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::io;
 use super::tools::Tools;
 use super::{Release, TARGET, output};
 
-/// Writes the package, with the program that was compiled before.
+/// Writes the package, with the program that `maturin` has already compiled.
 #[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
 pub(super) fn build(release: &Release, tools: &Tools) -> io::Result<()> {
     fs::write(release.packages.join("build/changelog"), changelog(release)?)?;
@@ -18,7 +18,7 @@ pub(super) fn build(release: &Release, tools: &Tools) -> io::Result<()> {
     output(cargo_deb).map(drop)
 }
 
-/// Returns the changelog in Debian's format, which refers to that of lop.
+/// Returns a changelog in Debian's format that refers to the changelog of lop.
 fn changelog(release: &Release) -> io::Result<String> {
     let mut date = release.command("date");
     date.args(["--utc", "--rfc-email", "--date", &format!("@{}", release.epoch)]);

@@ -12,13 +12,13 @@ use serde_json::Value;
 use super::{TARGET, output};
 use crate::programs;
 
-/// The licence of the C library, on Debian and its derivatives.
+/// The file with the licence of the C library, on Debian and its derivatives.
 const LGPL: &str = "/usr/share/common-licenses/LGPL-2.1";
 
-/// Names of files with licences and notices begin with one of these words, in upper or lower case.
+/// The words with which the names of licence and notice files begin, in upper or lower case.
 const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// Returns all licences as one text. Crates with the same text share it.
+/// Returns all licences as one text. A licence text that several crates share appears once, below their names.
 pub(super) fn collect(root: &Path) -> io::Result<String> {
     let mut cargo = programs::cargo();
     cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]);
@@ -47,7 +47,7 @@ pub(super) fn collect(root: &Path) -> io::Result<String> {
     Ok(all)
 }
 
-/// Returns the packages that `lop` is compiled from, other than those of this workspace.
+/// Returns the packages that are linked into `lop`, except those of this workspace.
 fn linked(metadata: &Value) -> Vec<&Value> {
     let list = |value: &'_ Value| value.as_array().cloned().unwrap_or_default();
     let nodes = list(&metadata["resolve"]["nodes"]);
@@ -74,7 +74,7 @@ fn linked(metadata: &Value) -> Vec<&Value> {
     packages.iter().filter(is_foreign).filter(is_found).collect()
 }
 
-/// Returns the texts that a package contains, or else the name of its licence.
+/// Returns the licence texts in a package. If it contains none, returns the name of its licence and its authors.
 fn texts(package: &Value) -> io::Result<Vec<String>> {
     let manifest = package["manifest_path"].as_str().unwrap_or_default();
     let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));

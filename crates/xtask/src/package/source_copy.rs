@@ -1,4 +1,4 @@
-//! Copies the files of the source tree that git knows to another folder.
+//! Copies the files of the source tree that git tracks to another folder.
 
 use std::fs;
 use std::io;
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use super::output;
 
-/// Creates the folder `to` with all files that are part of the source tree `from`, as they are now.
+/// Copies all tracked files of the source tree `from` to the folder `to`, including uncommitted changes.
 #[expect(clippy::disallowed_methods, reason = "writes to a folder of its own")]
 pub(super) fn make(from: &Path, to: &Path) -> io::Result<()> {
     let mut git = Command::new("git");

@@ -1,7 +1,7 @@
-//! Tests of the packages. Each package is installed in a bare system without a network, and used there.
+//! Tests of the packages. They install each package in a bare system without a network, and use it there.
 //!
-//! `cargo xtask test` builds the packages and the system first. A single test can use packages that were built before:
-//! `LOP_TEST_PACKAGES=$PWD/target/package cargo test -p xtask package::`.
+//! `cargo xtask test` builds the packages and the system first. To run a single test with packages that were built
+//! before: `LOP_TEST_PACKAGES=$PWD/target/package cargo test -p xtask package::`.
 
 mod archive;
 mod container;

@@ -1,6 +1,6 @@
-//! The programs that make packages, in versions that do not change by themselves.
+//! Installs the programs that make packages, at pinned versions.
 //!
-//! They are installed below `target` the first time, which needs a network.
+//! They are installed below `target` when they are first needed, which requires network access.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl Tools {
     }
 }
 
-/// Returns the program `cargo-deb`, after compiling it if it is missing or has another version.
+/// Returns the path of `cargo-deb`. Compiles it first if it is missing or has another version.
 fn cargo_deb(folder: &Path) -> io::Result<PathBuf> {
     let program = folder.join("bin/cargo-deb");
     let printed = Command::new(&program).arg("--version").stderr(Stdio::null()).output();
@@ -38,7 +38,7 @@ fn cargo_deb(folder: &Path) -> io::Result<PathBuf> {
         return Ok(program);
     }
     let mut cargo = programs::cargo();
-    // Optimising it would take longer than its runs.
+    // An optimised build would take more time than it saves.
     cargo.args([
         "install",
         "--quiet",

@@ -1,7 +1,8 @@
 //! Compiles the program, and makes the wheel, the source package and the software bill of materials.
 //!
-//! `maturin` does all three. Two things remain: the bill of materials names crates by absolute paths, which differ
-//! between folders, and `maturin` does not know that a statically linked program also runs on distributions with musl.
+//! `maturin` does all of this. This module corrects two of its results: the bill of materials names crates by absolute
+//! paths, which differ between folders, and the tags of the wheel exclude distributions with musl, although a
+//! statically linked program also runs there.
 
 use std::fs;
 use std::io;
@@ -11,15 +12,15 @@ use super::tools::Tools;
 use super::{LICENCES, Release, SBOM, TARGET, output};
 use crate::programs;
 
-/// Where pip may install the wheel: the oldest tag that `maturin` accepts for this target, and any musl. The program
-/// needs no C library.
+/// The tags of the distributions on which pip installs the wheel: the oldest tag that `maturin` accepts for this
+/// target, and one for musl. The program does not need the C library of the distribution.
 const GLIBC: &str = "manylinux2014";
 const MUSL_TAG: &str = "Tag: py3-none-musllinux_1_1_x86_64\n";
 
 /// The path that replaces the root of the source tree in the bill of materials.
 const ROOT: &str = "path+file:///lop";
 
-/// Writes the wheel, the source package and the bill of materials. Returns the program.
+/// Writes the wheel, the source package and the bill of materials. Returns the path of the program.
 #[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
 pub(super) fn build(release: &Release, tools: &Tools) -> io::Result<PathBuf> {
     let parts = release.packages.join("build");
@@ -59,7 +60,7 @@ fn maturin(release: &Release, tools: &Tools, task: &str, folder: &Path) -> io::R
     output(maturin).map(drop)
 }
 
-/// Returns the flags that link the C library statically and keep paths of this machine out of the program.
+/// Returns the compiler flags that link the C library statically and keep paths of this machine out of the program.
 fn rustflags(release: &Release) -> io::Result<String> {
     let home = std::env::var_os("HOME").map(|home| Path::new(&home).join(".cargo"));
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from).or(home);
@@ -70,7 +71,7 @@ fn rustflags(release: &Release) -> io::Result<String> {
     Ok(flags.chain(remap).collect::<Vec<String>>().join("\u{1f}"))
 }
 
-/// Unpacks the wheel of `maturin` and returns the folder with its contents.
+/// Unpacks the wheel that `maturin` made, and returns the folder with its contents.
 fn unpack(release: &Release, tools: &Tools, folder: &Path) -> io::Result<PathBuf> {
     let entries: Vec<_> = fs::read_dir(folder)?.collect::<io::Result<_>>()?;
     let [wheel] = entries.as_slice() else {

@@ -22,7 +22,7 @@ fn the_archive_is_installed_into_a_prefix() {
     assert_eq!(modes[1..], ["-rw-r--r-- root"; 8]);
 }
 
-/// The program needs nothing but the kernel: no libraries, and no files of a system.
+/// The program needs only the kernel: no libraries and no system files.
 #[test]
 fn the_program_runs_in_an_empty_root() {
     let Some((system, archive)) = System::with("-x86_64-linux.tar.gz") else { return };
@@ -45,7 +45,7 @@ fn checksums_match() {
     assert_eq!(String::from_utf8_lossy(&checked.stdout).lines().count(), 5);
 }
 
-/// The bill of materials has the parts that `CycloneDX` requires, and names no folder of this machine.
+/// The bill of materials is a `CycloneDX` document, and does not contain the path of the source tree.
 #[test]
 fn the_bill_of_materials_names_all_crates() {
     let Some(packages) = packages() else { return };

@@ -7,7 +7,7 @@ use testkit::TempTree;
 use super::system::{packages, source};
 use crate::package::output;
 
-/// The image is built, and its program scans a folder.
+/// The image can be built, and its program runs.
 #[test]
 fn an_image_is_built_and_run() {
     let Some(_) = packages() else { return };

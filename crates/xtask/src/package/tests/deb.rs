@@ -1,4 +1,4 @@
-//! Tests of the package for Debian.
+//! Tests of the Debian package.
 
 use std::process::Command;
 
@@ -32,7 +32,7 @@ fn the_deb_is_installed_upgraded_removed_and_purged() {
     assert_eq!(files(&system), before, "nothing else is left");
 }
 
-/// Returns all files of the system, other than those of the package manager.
+/// Returns the paths of all files of the system, except those of the package manager, logs and Python caches.
 fn files(system: &System) -> String {
     let all = "find / -xdev -path /proc -prune -o -path /var/lib/dpkg -prune -o -path /var/log -prune -o -print";
     system.run(&format!("{all} | grep -v /__pycache__ | sort"))

@@ -1,11 +1,11 @@
-//! A bare system that is booted: systemd runs as its first process.
+//! Boots a bare system, in which systemd runs as the first process.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
 use super::system::System;
 
-/// Starts a script when the system is up, and switches the system off when the script has ended.
+/// A unit that runs the script after the system has booted, and then powers the system off.
 const UNIT: &str = "\
 [Unit]
 After=multi-user.target
@@ -17,8 +17,8 @@ ExecStopPost=/bin/systemctl poweroff
 WantedBy=graphical.target
 ";
 
-/// Boots the system, runs a script in it and returns what it printed. The script must succeed. Prints the reason and
-/// returns `None` if systems cannot be booted on this machine.
+/// Boots the system, runs a script in it and returns its output. The script must succeed. If this machine cannot boot
+/// systems, prints the reason and returns `None`.
 #[expect(clippy::disallowed_methods, reason = "writes to a system of its own")]
 pub(super) fn boot(system: &System, script: &str) -> Option<String> {
     fs::write(system.path("/etc/systemd/system/script.service"), UNIT).expect("written");

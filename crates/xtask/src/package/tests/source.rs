@@ -7,7 +7,7 @@ use testkit::TempTree;
 use super::system::{package, packages, source};
 use crate::package::output;
 
-/// The source package contains all that the compiler needs.
+/// The source package contains everything that the compiler needs.
 #[test]
 fn the_source_package_compiles() {
     let Some(packages) = packages() else { return };

@@ -1,4 +1,4 @@
-//! A bare system with the packages, in which a test runs commands.
+//! A bare system in which a test installs a package and runs commands.
 
 use std::fs;
 use std::io::Write;
@@ -10,10 +10,10 @@ use testkit::Mount;
 use crate::package::{VARIABLE, bare};
 use crate::transcript::{Example, Stage};
 
-/// The number of the user `me`, who owns the home folder of the README's example.
+/// The ID of the user `me`, who owns the home folder of the README's example.
 const ME: &str = "1000";
 
-/// A bare system. It is removed on drop.
+/// A bare system. Dropping it removes the changes of the test.
 pub(super) struct System {
     mount: Mount,
 }
@@ -24,7 +24,7 @@ pub(super) fn source() -> PathBuf {
     root.canonicalize().expect("the source tree")
 }
 
-/// Returns the folder of the packages. Prints the reason and returns `None` if there is none.
+/// Returns the folder of the packages. If there is none, prints the reason and returns `None`.
 pub(super) fn packages() -> Option<PathBuf> {
     let folder = std::env::var_os(VARIABLE).map(PathBuf::from);
     if folder.is_none() {
@@ -33,7 +33,7 @@ pub(super) fn packages() -> Option<PathBuf> {
     folder
 }
 
-/// Returns the only package whose name has this end.
+/// Returns the only package whose name ends with `end`.
 pub(super) fn package(packages: &Path, end: &str) -> PathBuf {
     let entries =
         fs::read_dir(packages).expect("a folder").map(|entry| entry.expect("read").path());
@@ -43,8 +43,8 @@ pub(super) fn package(packages: &Path, end: &str) -> PathBuf {
 }
 
 impl System {
-    /// Prepares a system with a copy of one package in `/`, which is returned, too. Prints the reason and returns
-    /// `None` if there are no packages, or nothing can be mounted.
+    /// Prepares a system with a copy of one package in `/`. Returns the system and the path of the copy. If there are
+    /// no packages or the system cannot be mounted, prints the reason and returns `None`.
     pub(super) fn with(end: &str) -> Option<(System, String)> {
         let packages = packages()?;
         let system = System::new()?;
@@ -54,13 +54,13 @@ impl System {
         Some((system, format!("/{name}")))
     }
 
-    /// Prepares a system.
+    /// Prepares a system. If it cannot be mounted, prints the reason and returns `None`.
     pub(super) fn new() -> Option<System> {
         let mount = Mount::overlay(&bare::folder(&source()));
         mount.map(|mount| System { mount }).map_err(testkit::skipped).ok()
     }
 
-    /// Returns a path inside of the system as seen from outside.
+    /// Returns the path on this machine of a path inside the system.
     pub(super) fn path(&self, inside: &str) -> PathBuf {
         self.mount.path().join(inside.trim_start_matches('/'))
     }
@@ -72,7 +72,7 @@ impl System {
         assert!(copied.success(), "{} -> {folder}", file.display());
     }
 
-    /// Returns a command in the system, without a network and with an environment of its own.
+    /// Returns a command that runs in the system, without a network and with its own environment.
     fn command(&self, program: &[&str]) -> Command {
         let mut command = Command::new("unshare");
         command.args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--"]);
@@ -86,7 +86,7 @@ impl System {
         command
     }
 
-    /// Runs a script as root. Returns what it printed; it must succeed.
+    /// Runs a script as root and returns its output. The script must succeed.
     pub(super) fn run(&self, script: &str) -> String {
         let mut shell = self.command(&["HOME=/root", "sh", "-eu"]);
         let mut shell =
@@ -100,7 +100,7 @@ impl System {
         printed
     }
 
-    /// Plays the example of the README as an ordinary user, with the program that is found in `path`.
+    /// Runs the README's example as an ordinary user, with the program in the folder `path`.
     pub(super) fn play_the_readme(&self, path: &str) {
         let path = format!("PATH={path}:/usr/bin:/bin");
         let user = ["setpriv", "--reuid", ME, "--regid", ME, "--clear-groups"];

@@ -1,9 +1,9 @@
-//! Tests of the systemd units, in a system that is booted.
+//! Tests of the systemd units, in a booted system.
 
 use super::machine::boot;
 use super::system::{System, source};
 
-/// A system with the package, photos of an ordinary user, and a mail server that stores its mail in a file.
+/// Prepares a system with the package, photos of an ordinary user, and a mail server that stores all mail in a file.
 fn installed() -> Option<(System, String)> {
     let (system, deb) = System::with("_amd64.deb")?;
     system.run(&format!(
@@ -56,7 +56,7 @@ fn a_folder_is_scanned_and_problems_are_mailed() {
     }
 }
 
-/// A request of the pages, with the token that the server stores. The certificate is self-signed.
+/// A command that requests a page with the stored token, and prints the status. The certificate is self-signed.
 const REQUEST: &str = "python3 -c \"
 import ssl, time, urllib.request
 token = open('/var/lib/lop/serve.token').read().strip()
@@ -89,7 +89,7 @@ fn the_server_survives_an_upgrade_and_ends_with_a_removal() {
     assert!(printed.contains("\n200\n"), "{printed}");
 }
 
-/// The server can change files only if the administrator installs the drop-in of the documentation.
+/// The server can change files only if the administrator installs the drop-in from the documentation.
 #[test]
 fn the_server_changes_files_only_if_it_is_allowed_to() {
     let Some((system, _)) = installed() else { return };
