@@ -162,8 +162,7 @@ impl Roots {
         if self.destination.is_none() {
             top.set(DRY_RUN_ONLY);
         }
-        // The marker changed the time of the top directory.
-        if self.was_created || self.marker.is_some() {
+        if self.was_created {
             top.set(CHANGED);
         }
         top

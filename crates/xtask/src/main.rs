@@ -41,7 +41,7 @@ Usage: cargo xtask COMMAND
   screenshots
              Take the pictures of the pages in docs/serve.md again, with a headless browser
   package [--again]
-             Build the packages in target/package; or build them in another folder and compare
+             Build the packages in target/package; or build them in two folders and compare
   release VERSION
              Set the version, and turn the unreleased changes of CHANGELOG.md into its section
   tidy       Check rules of the source tree: layers, import rings, words, lengths

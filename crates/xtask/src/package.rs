@@ -17,6 +17,7 @@ mod archive;
 mod bare;
 mod deb;
 mod licences;
+mod linked;
 mod source_copy;
 #[cfg(test)]
 mod tests;
@@ -85,38 +86,41 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     Ok(Vec::new())
 }
 
-/// Builds all packages again, in a copy of the source tree in another folder. Returns a complaint about each package
-/// that differs from the one in `target/package`. Builds the packages there first if there are none.
+/// Builds all packages twice: in `target/package`, and in a copy of the source tree in another folder. Returns a
+/// complaint if their checksums differ.
 pub(crate) fn reproduce(root: &Path) -> io::Result<Vec<String>> {
     let tools = tools::Tools::install(root)?;
     let release = Release::new(root)?;
-    let first = match fs::read_to_string(release.packages.join(SUMS)) {
-        Ok(sums) => sums,
-        Err(_) => build(&release, &tools)?,
-    };
+    let first = build(&release, &tools)?;
     let elsewhere = Temporary::new("lop-reproduced")?;
     let copy = elsewhere.path().join("another folder");
-    source_copy::make(&release.root, &copy)?;
     let again = Release { packages: copy.join("target/package"), root: copy, ..release };
-    let second = build(&again, &tools)?;
-    let differ = first.lines().filter(|line| !second.lines().any(|again| again == *line));
-    let complaints: Vec<_> =
-        differ.map(|line| format!("not reproducible: {line}\n{second}")).collect();
-    if complaints.is_empty() {
-        elsewhere.remove()?;
+    let second = source_copy::make(root, &again.root).and_then(|()| build(&again, &tools));
+    let differs = second.as_ref().is_ok_and(|second| *second != first);
+    if differs {
+        // The copy is kept, so that the packages can be compared.
+        let both = format!("{first}\n{}:\n{}", again.packages.display(), second?);
+        return Ok(vec![format!("the packages are not reproducible:\n{both}")]);
     }
-    Ok(complaints)
+    elsewhere.remove()?;
+    second.map(|_same| Vec::new())
 }
 
 /// Builds the packages, and the bare system in which the tests install them. Returns the folder of the packages.
 /// Prints the reason and returns `None` if this machine cannot run these tests.
+///
+/// # Errors
+///
+/// Fails if the packages cannot be built although everything that this needs is installed.
 #[expect(clippy::print_stdout, reason = "a program for the terminal")]
-pub(crate) fn for_tests(root: &Path) -> Option<PathBuf> {
-    let prepared = bare::make(root).and_then(|()| {
-        run(root)?;
-        Ok(root.canonicalize()?.join("target/package"))
-    });
-    prepared.map_err(|reason| println!("skipped: tests of the packages: {reason}")).ok()
+pub(crate) fn for_tests(root: &Path) -> io::Result<Option<PathBuf>> {
+    let prepared = bare::make(root).and_then(|()| tools::Tools::install(root));
+    if let Err(reason) = prepared {
+        println!("skipped: tests of the packages: {reason}");
+        return Ok(None);
+    }
+    run(root)?;
+    Ok(Some(root.canonicalize()?.join("target/package")))
 }
 
 /// The variable that names the folder of the packages to the tests.
@@ -127,7 +131,9 @@ const SUMS: &str = "SHA256SUMS";
 
 /// The names of files in the folder `build` that several packages contain.
 const LICENCES: &str = "THIRD-PARTY-LICENSES.txt";
+const RUST: &str = "RUST-COPYRIGHT.html";
 const SBOM: &str = "lop.cdx.json";
+const PARTS: [&str; 3] = [LICENCES, RUST, SBOM];
 
 /// Builds all packages and returns their checksums.
 #[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
@@ -138,8 +144,10 @@ fn build(release: &Release, tools: &tools::Tools) -> io::Result<String> {
     fs::create_dir_all(&release.packages)?;
     let parts = release.packages.join("build");
     fs::create_dir_all(&parts)?;
-    fs::write(parts.join(LICENCES), licences::collect(&release.root)?)?;
-    let program = wheel::build(release, tools)?;
+    let linked = linked::Linked::find()?;
+    fs::write(parts.join(LICENCES), licences::collect(&release.root, &linked)?)?;
+    fs::copy(&linked.rust_copyright, parts.join(RUST))?;
+    let program = wheel::build(release, tools, &linked)?;
     fs::copy(parts.join(SBOM), release.packages.join(format!("lop-{}.cdx.json", release.version)))?;
     archive::build(release, &program)?;
     deb::build(release, tools)?;

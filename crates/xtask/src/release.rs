@@ -18,6 +18,9 @@ const MANIFESTS: [(&str, &str); 2] =
 /// The file that contains the date of the man pages, and the beginning of the line with the date.
 const PAGES: (&str, &str) = ("crates/lop/src/pages.rs", "const RELEASED: &str = ");
 
+/// The manifests of all workspaces, whose lock files contain the versions of lop's crates.
+const WORKSPACES: [&str; 3] = ["Cargo.toml", "fleet/Cargo.toml", "fuzz/Cargo.toml"];
+
 /// The heading of the unreleased changes.
 const UNRELEASED: &str = "## Unreleased\n";
 
@@ -47,7 +50,7 @@ pub(crate) fn run(root: &Path, version: Option<&str>) -> io::Result<Vec<String>>
     for (name, text) in changed {
         fs::write(root.join(name), text)?;
     }
-    for (name, _) in MANIFESTS {
+    for name in WORKSPACES {
         // Changes only the versions of the workspace's own packages.
         let mut cargo = programs::cargo();
         cargo.args(["update", "--workspace", "--offline", "--quiet", "--manifest-path"]);

@@ -57,9 +57,8 @@ pub(crate) fn run(root: &Path) -> io::Result<Vec<String>> {
     let interpreters = environments
         .iter()
         .filter_map(|(variable, environment)| Some((*variable, environment.install(&target)?)));
-    let prepared: Vec<_> = interpreters
-        .chain(package::for_tests(root).map(|folder| (package::VARIABLE, folder)))
-        .collect();
+    let packages = package::for_tests(root)?.map(|folder| (package::VARIABLE, folder));
+    let prepared: Vec<_> = interpreters.chain(packages).collect();
     let before = Traces::inspect(&target, temporary.path());
     let mut tested = Tested::default();
     for workspace in WORKSPACES {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use mirror::{Cause, LeftOut, Options, Reason};
 use testkit::{FileSystem, Mount, TreeBuilder, skipped};
@@ -171,4 +172,10 @@ pub(crate) fn a_second_run_to_an_overlay_has_nothing_to_change() {
     let outcome = run(&from, &to, &deleting());
     assert_eq!((outcome.counts.adjusted, outcome.counts.files), (0, 0), "{outcome:?}");
     assert_eq!(time(), before);
+    // Another time of the source is a difference.
+    let other = before - Duration::from_secs(60);
+    fs::File::open(&from).and_then(|from| from.set_modified(other)).expect("a time");
+    let outcome = run(&from, &to, &deleting());
+    assert_eq!((outcome.counts.adjusted, outcome.counts.files), (1, 0), "{outcome:?}");
+    assert_eq!(time(), other);
 }

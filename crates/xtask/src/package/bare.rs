@@ -11,11 +11,11 @@ use super::output;
 
 /// The release of Debian, and the packages that the tests need besides the minimum: Python for the wheel, and systemd.
 const RELEASE: &str = "bookworm";
-const INCLUDE: &str = "--include=python3-venv,systemd";
+const INCLUDE: [&str; 2] = ["python3-venv", "systemd"];
 
-/// Returns the folder of the bare system.
+/// Returns the folder of the bare system. Its name changes with the contents.
 pub(super) fn folder(root: &Path) -> PathBuf {
-    root.join("target/bare").join(RELEASE)
+    root.join("target/bare").join([&[RELEASE], &INCLUDE[..]].concat().join("+"))
 }
 
 /// Creates the bare system unless it already exists.
@@ -37,7 +37,8 @@ pub(super) fn make(root: &Path) -> io::Result<()> {
     }
     fs::create_dir_all(&begun)?;
     let mut debootstrap = Command::new("debootstrap");
-    debootstrap.args(["--variant=minbase", INCLUDE, RELEASE]).arg(&begun);
+    debootstrap.arg("--variant=minbase").arg(format!("--include={}", INCLUDE.join(",")));
+    debootstrap.arg(RELEASE).arg(&begun);
     output(debootstrap)?;
     fs::rename(begun, folder)
 }

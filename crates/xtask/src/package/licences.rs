@@ -9,6 +9,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use super::linked::Linked;
 use super::{TARGET, output};
 use crate::programs;
 
@@ -18,8 +19,11 @@ const LGPL: &str = "/usr/share/common-licenses/LGPL-2.1";
 /// The words with which the names of licence and notice files begin, in upper or lower case.
 const NAMES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
+/// Folders of a package whose files are not compiled into the program, in upper case.
+const UNLINKED: [&str; 4] = ["BENCHES", "EXAMPLES", "FUZZ", "TESTS"];
+
 /// Returns all licences as one text. A licence text that several crates share appears once, below their names.
-pub(super) fn collect(root: &Path) -> io::Result<String> {
+pub(super) fn collect(root: &Path, libraries: &Linked) -> io::Result<String> {
     let mut cargo = programs::cargo();
     cargo.args(["metadata", "--format-version", "1", "--locked", "--filter-platform", TARGET]);
     cargo.current_dir(root);
@@ -43,7 +47,13 @@ pub(super) fn collect(root: &Path) -> io::Result<String> {
     let lgpl = fs::read_to_string(LGPL).map_err(|e| {
         io::Error::new(e.kind(), format!("{LGPL}: {e}; packages are built on Debian"))
     })?;
-    add("GNU C Library, https://www.gnu.org/software/libc/, linked statically", &lgpl);
+    let glibc = &libraries.glibc;
+    let head = format!(
+        "GNU C Library, glibc {glibc}, linked statically\n\
+         Source: https://snapshot.debian.org/package/glibc/{glibc}/\n\
+         The source package of lop can be linked with a changed library."
+    );
+    add(&head, &lgpl);
     Ok(all)
 }
 
@@ -77,24 +87,38 @@ fn linked(metadata: &Value) -> Vec<&Value> {
 /// Returns the licence texts in a package. If it contains none, returns the name of its licence and its authors.
 fn texts(package: &Value) -> io::Result<Vec<String>> {
     let manifest = package["manifest_path"].as_str().unwrap_or_default();
-    let folder = Path::new(manifest).parent().unwrap_or(Path::new(""));
     let mut texts = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name().to_string_lossy().to_uppercase();
-        if NAMES.iter().any(|word| name.starts_with(word)) && entry.file_type()?.is_file() {
-            let text = fs::read(entry.path())?;
-            texts.push(String::from_utf8_lossy(&text).replace('\r', ""));
+    let mut folders = vec![Path::new(manifest).parent().unwrap_or(Path::new("")).to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().to_uppercase();
+            if entry.file_type()?.is_dir() {
+                folders.extend((!UNLINKED.contains(&&*name)).then(|| entry.path()));
+            } else if is_licence(&name) {
+                let text = fs::read(entry.path())?;
+                texts.push(String::from_utf8_lossy(&text).replace('\r', ""));
+            }
         }
     }
     if texts.is_empty() {
         let expression = package["license"].as_str().unwrap_or("unknown licence");
         let authors: Vec<_> =
             package["authors"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        texts.push([expression, &authors.join(", ")].join("\n"));
+        let by = authors.join(", ");
+        texts.push(format!(
+            "{expression}, by {by}. This file contains the texts of these licences."
+        ));
     }
     texts.sort();
+    texts.dedup();
     Ok(texts)
+}
+
+/// Returns whether a file with this name, in upper case, contains a licence.
+fn is_licence(name: &str) -> bool {
+    let is_code = [".RS", ".C", ".H", ".PY"].iter().any(|end| name.ends_with(end));
+    !is_code && NAMES.iter().any(|word| name.starts_with(word))
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use super::linked::Linked;
 use super::tools::Tools;
-use super::{LICENCES, Release, SBOM, TARGET, output};
+use super::{LICENCES, RUST, Release, SBOM, TARGET, output};
 use crate::programs;
 
 /// The tags of the distributions on which pip installs the wheel: the oldest tag that `maturin` accepts for this
@@ -22,7 +24,7 @@ const ROOT: &str = "path+file:///lop";
 
 /// Writes the wheel, the source package and the bill of materials. Returns the path of the program.
 #[expect(clippy::disallowed_methods, reason = "writes to the build folder, not to a user's files")]
-pub(super) fn build(release: &Release, tools: &Tools) -> io::Result<PathBuf> {
+pub(super) fn build(release: &Release, tools: &Tools, linked: &Linked) -> io::Result<PathBuf> {
     let parts = release.packages.join("build");
     let folder = parts.join("wheel");
     maturin(release, tools, "build", &folder)?;
@@ -31,12 +33,23 @@ pub(super) fn build(release: &Release, tools: &Tools) -> io::Result<PathBuf> {
     let info = contents.join(format!("lop-{}.dist-info", release.version));
     let bill = info.join("sboms/lop.cyclonedx.json");
     let absolute = format!("path+file://{}", encoded(&release.root));
-    let text = fs::read_to_string(&bill)?.replace(&absolute, ROOT);
-    fs::write(&bill, &text)?;
-    fs::write(parts.join(SBOM), &text)?;
-    fs::copy(parts.join(LICENCES), info.join("licenses").join(LICENCES))?;
+    let mut materials = serde_json::from_str(&fs::read_to_string(&bill)?.replace(&absolute, ROOT))?;
+    linked.add_to(&mut materials);
+    fs::write(parts.join(SBOM), serde_json::to_string_pretty(&materials)? + "\n")?;
     let tags = info.join("WHEEL");
-    fs::write(&tags, fs::read_to_string(&tags)? + MUSL_TAG)?;
+    let text = fs::read_to_string(&tags)? + MUSL_TAG;
+    fs::write(&tags, text)?;
+    let mut changed = vec![tags, bill.clone()];
+    fs::copy(parts.join(SBOM), bill)?;
+    for part in [LICENCES, RUST] {
+        let licence = info.join("licenses").join(part);
+        fs::copy(parts.join(part), &licence)?;
+        changed.push(licence);
+    }
+    for path in changed {
+        // The wheel contains the modes, which depend on the umask.
+        fs::set_permissions(path, fs::Permissions::from_mode(0o644))?;
+    }
     let mut pack = release.command(&tools.python);
     pack.args(["-m", "wheel", "pack", "--dest-dir"]).arg(&release.packages).arg(&contents);
     output(pack)?;

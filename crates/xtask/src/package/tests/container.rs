@@ -7,7 +7,7 @@ use testkit::TempTree;
 use super::system::{packages, source};
 use crate::package::output;
 
-/// The image can be built, and its program runs.
+/// The image can be built, and its program scans a folder.
 #[test]
 fn an_image_is_built_and_run() {
     let Some(_) = packages() else { return };
@@ -33,11 +33,20 @@ fn an_image_is_built_and_run() {
     ])
     .expect("an image");
     let container = buildah(&["from", "lop"]).expect("a container");
-    let root = buildah(&["mount", container.trim()]).expect("mounted");
-    let mut lop = Command::new("chroot");
-    lop.arg(root.trim()).args(["/usr/bin/lop", "--version"]);
-    let version = output(lop).expect("runs");
-    assert!(version.starts_with("lop "), "{version}");
-    buildah(&["umount", container.trim()]).expect("unmounted");
-    buildah(&["rm", container.trim()]).expect("removed");
+    let container = container.trim();
+    for name in ["data/one", "data/two"] {
+        let license = source().join("LICENSE");
+        buildah(&["copy", container, &license.to_string_lossy(), &format!("/{name}")])
+            .expect("copied");
+    }
+    // The image sets the catalog and the folder for temporary files.
+    let run = ["run", "--isolation", "chroot", container, "--"];
+    let printed = buildah(&[&run[..], &["/usr/bin/lop", "scan", "/data"]].concat()).expect("runs");
+    assert!(printed.contains("1 redundant file"), "{printed}");
+    let inspected =
+        buildah(&["inspect", "--format", "{{.OCIv1.Config}}", container]).expect("a text");
+    for expected in ["LOP_CATALOG=/var/lib/lop/catalog.db", "[/usr/bin/lop]", "/var/lib/lop:"] {
+        assert!(inspected.contains(expected), "{expected:?} is missing: {inspected}");
+    }
+    buildah(&["rm", container]).expect("removed");
 }

@@ -13,7 +13,8 @@ fn the_deb_is_installed_upgraded_removed_and_purged() {
     system.run(
         "zcat /usr/share/man/man1/lop-scan.1.gz | grep -q 'SH EXAMPLES'
          bash -c '. /usr/share/bash-completion/completions/lop; complete -p lop'
-         grep -q '^lop (' /usr/share/doc/lop/changelog.gz || zcat /usr/share/doc/lop/changelog.gz | grep -q '^lop ('
+         zcat /usr/share/doc/lop/changelog.gz | grep -q '^lop ('
+         if grep missing /usr/share/doc/lop/copyright; then exit 1; fi
          LOP_CATALOG=/var/lib/lop/catalog.db lop scan /home/me",
     );
     let catalogs = "sha256sum /var/lib/lop/catalog.db /home/me/.local/state/lop/catalog.db";
@@ -24,7 +25,7 @@ fn the_deb_is_installed_upgraded_removed_and_purged() {
          dpkg-query --show lop | grep -q 999; lop --version"
     ));
     assert_eq!(system.run(catalogs), remembered, "an upgrade");
-    system.run("dpkg --remove lop; ! command -v lop");
+    system.run("dpkg --remove lop; if command -v lop; then exit 1; fi");
     assert_eq!(system.run(catalogs), remembered, "a removal");
     system.run("dpkg --purge lop");
     assert_eq!(system.run(catalogs), remembered, "a purge");

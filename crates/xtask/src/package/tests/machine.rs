@@ -26,6 +26,7 @@ pub(super) fn boot(system: &System, script: &str) -> Option<String> {
     system.run("chmod 755 /script; systemctl enable script.service");
     let mut nspawn = Command::new("timeout");
     nspawn.args([
+        "--kill-after=30",
         "300",
         "systemd-nspawn",
         "--quiet",
@@ -35,14 +36,12 @@ pub(super) fn boot(system: &System, script: &str) -> Option<String> {
     ]);
     nspawn.arg("--boot").arg("--directory").arg(system.path("/")).stdin(Stdio::null());
     let booted = nspawn.output().expect("timeout");
-    let printed = fs::read_to_string(system.path("/printed")).unwrap_or_default();
-    let Ok(status) = fs::read_to_string(system.path("/status")) else {
-        testkit::skipped(format!(
-            "systemd-nspawn boots no system: {}",
-            String::from_utf8_lossy(&booted.stderr)
-        ));
+    let Ok(printed) = fs::read_to_string(system.path("/printed")) else {
+        let reason = String::from_utf8_lossy(&booted.stderr);
+        testkit::skipped(format!("systemd-nspawn boots no system: {reason}"));
         return None;
     };
+    let status = fs::read_to_string(system.path("/status")).unwrap_or("did not end".into());
     assert_eq!(status.trim(), "0", "{printed}");
     Some(printed)
 }

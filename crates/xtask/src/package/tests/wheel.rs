@@ -10,7 +10,7 @@ fn pip_installs_the_wheel() {
          ls /venv/lib/python3*/site-packages/lop-*.dist-info/licenses/THIRD-PARTY-LICENSES.txt"
     ));
     system.play_the_readme("/venv/bin");
-    system.run("/venv/bin/pip uninstall --yes lop; ! test -e /venv/bin/lop");
+    system.run("/venv/bin/pip uninstall --yes lop; if test -e /venv/bin/lop; then exit 1; fi");
 }
 
 #[test]
