@@ -53,7 +53,7 @@ pub use open::{Catalog, Writer};
 pub use read::content_index::{ContentIndex, DigestedFile};
 pub use read::export::{StoredContent, StoredProblem, StoredScan, StoredVolume};
 pub use read::group_totals::GroupTotals;
-pub use read::history::History;
+pub use read::history::{History, LastScan};
 pub use read::load::{Loaded, Rows, UnreliableFile};
 pub use read::lookup::{Entry, FileMatch, KnownFile};
 pub use read::overview::{Overview, ScannedRoot, Tally, VolumeSummary};

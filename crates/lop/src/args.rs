@@ -52,12 +52,12 @@ pub(crate) use sweep::SweepArgs;
 /// remove them.
 #[derive(Debug, Parser)]
 #[command(name = "lop", version, max_term_width = 80, after_help = EXAMPLES)]
-#[command(infer_subcommands = false, subcommand_required = true, arg_required_else_help = true)]
+#[command(infer_subcommands = false, subcommand_required = false)]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 const EXAMPLES: &str = "\

@@ -23,6 +23,7 @@ mod serve;
 mod serving;
 mod share;
 mod space;
+mod start;
 mod status;
 mod survey;
 mod sweep;
@@ -41,7 +42,8 @@ use crate::settings::Settings;
 ///
 /// Returns the error that ended the command. A command that changes files reports its changes before it returns the
 /// error.
-pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
+pub(crate) fn run(command: Option<Command>, settings: &Settings) -> Result<Exit, CommandError> {
+    let Some(command) = command else { return start::run(settings) };
     match command {
         Command::Scan(args) => scan::run(args, settings),
         Command::Status => status::run(settings),

@@ -38,7 +38,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use crate::args::{Cli, When};
+use crate::args::{Cli, Command, When};
 use crate::exit::Exit;
 use crate::output::stream::Stream;
 use crate::settings::Settings;
@@ -60,7 +60,8 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Exit {
     let settings = Settings::new(cli.global);
-    let (requested, usual) = (cli.command.memory(), cli.command.usual_memory());
+    let requested = cli.command.as_ref().and_then(Command::memory);
+    let usual = cli.command.as_ref().and_then(Command::usual_memory);
     let run = || {
         monitor::memory::bound(requested, usual)
             .and_then(|()| commands::run(cli.command, &settings))

@@ -1,9 +1,10 @@
-//! Updates the example in the README. The commands of the example run in a small tree that is the
+//! Updates the example in the README and its picture. The commands of the example run in a small tree that is the
 //! same on every machine, and their output replaces the output in the README.
 //!
 //! Times differ between runs. If nothing else changed, the README is left as it is.
 
 mod example;
+mod picture;
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,6 +18,9 @@ use crate::traces::Temporary;
 const BEGIN: &str = "```console\n";
 const END: &str = "```\n";
 
+/// The picture of the first commands of the example.
+const PICTURE: &str = "docs/images/terminal.svg";
+
 /// The working directory that the example shows.
 const HOME: &str = "/home/me";
 const MOUNTED: &str = "/mnt";
@@ -24,7 +28,7 @@ const MOUNTED: &str = "/mnt";
 /// A line that marks the end of the output of a command. No command prints it.
 const MARK: &str = "\u{1}\n";
 
-/// Updates the example in the README. With `check`, returns a complaint if the example is stale.
+/// Updates the example in the README and its picture. With `check`, returns a complaint about each that is stale.
 #[expect(clippy::disallowed_methods, reason = "writes to the source tree, not to a user's files")]
 pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
     let example = Example::read(root)?;
@@ -33,15 +37,21 @@ pub(crate) fn run(root: &Path, check: bool) -> io::Result<Vec<String>> {
     let played = Stage::new(place.path(), &program).and_then(|stage| example.play(stage));
     place.remove()?;
     let new = played?;
-    if example.is_as_before(&new) {
-        return Ok(Vec::new());
+    let block = if example.is_as_before(&new) { &example.block } else { &new };
+    let text = [&example.before, BEGIN, block, END, &example.after].concat();
+    let mut complaints = Vec::new();
+    for (name, text) in [("README.md", text), (PICTURE, picture::draw(block))] {
+        let path = root.join(name);
+        if fs::read_to_string(&path).is_ok_and(|old| old == text) {
+            continue;
+        }
+        if check {
+            complaints.push(format!("{name} is stale: run cargo xtask transcript"));
+        } else {
+            fs::write(path, text)?;
+        }
     }
-    if check {
-        return Ok(vec!["the example in README.md is stale: run cargo xtask transcript".into()]);
-    }
-    let text = [&example.before, BEGIN, &new, END, &example.after].concat();
-    fs::write(root.join("README.md"), text)?;
-    Ok(Vec::new())
+    Ok(complaints)
 }
 
 /// The example, and the text around it.

@@ -19,7 +19,34 @@ pub struct History {
     pub scans: Vec<SizedScan>,
 }
 
+/// The last scan of a root.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LastScan {
+    /// The absolute path of the root.
+    pub root: Vec<u8>,
+    /// End of the scan, in milliseconds since the epoch.
+    pub finished_ms: i64,
+    /// False if the scan was interrupted before it had compared all files.
+    pub is_complete: bool,
+}
+
 impl Catalog {
+    /// Returns the last scan of each root, newest first. Does not read the files.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn last_scans(&self) -> Result<Vec<LastScan>, Error> {
+        let sql = "SELECT path, finished_ms, complete FROM root JOIN scan ON scan.id = root.scan \
+                   ORDER BY finished_ms DESC, path";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let scans = query.query_map([], |row| {
+            let (root, finished_ms) = (row.get(0)?, row.get(1)?);
+            Ok(LastScan { root, finished_ms, is_complete: row.get(2)? })
+        });
+        scans.and_then(Iterator::collect).at(&self.path)
+    }
+
     /// Returns the history of each scanned root, sorted by root. Leaves out scans whose options
     /// differ from those of the last scan of the root, because they selected other files.
     ///

@@ -75,6 +75,7 @@ mod share_pages;
 mod sharing;
 mod skipped_stays;
 mod space;
+mod start;
 mod status;
 mod streams;
 mod surveying;

@@ -34,7 +34,8 @@ impl Tools {
 fn cargo_deb(folder: &Path) -> io::Result<PathBuf> {
     let program = folder.join("bin/cargo-deb");
     let printed = Command::new(&program).arg("--version").stderr(Stdio::null()).output();
-    if printed.is_ok_and(|output| output.stdout.trim_ascii() == CARGO_DEB.as_bytes()) {
+    let wanted = format!("cargo-deb {CARGO_DEB}\n");
+    if printed.is_ok_and(|output| output.stdout == wanted.as_bytes()) {
         return Ok(program);
     }
     let mut cargo = programs::cargo();

@@ -1,0 +1,68 @@
+//! `lop` without a command.
+
+use testkit::TreeBuilder;
+
+use crate::lop::{Lop, settle};
+
+fn alike() -> Lop {
+    Lop::with(&TreeBuilder::new().file("a/1", "alike").file("a/2", "alike").file("b/3", "other"))
+}
+
+#[test]
+fn without_a_catalog_the_first_commands_are_shown() {
+    let lop = alike();
+    let output = lop.run([""; 0]);
+    let printed = output.success().stdout_str();
+    assert!(printed.contains("\n  lop scan ~ "), "{printed}");
+    assert!(printed.lines().count() <= 10, "{printed}");
+    assert!(printed.lines().all(|line| line.len() <= 80), "{printed}");
+    assert!(!lop.catalog().exists(), "nothing is created");
+    // The program knows all commands and options that it shows.
+    for line in printed.lines().filter_map(|line| line.strip_prefix("  lop ")) {
+        let command = line.split("  ").next().expect("a command");
+        let mut args: Vec<_> = command.split(' ').collect();
+        args.push("--help");
+        lop.run(args).success();
+    }
+}
+
+#[test]
+fn with_a_catalog_its_contents_and_the_next_commands_are_shown() {
+    let lop = alike();
+    settle();
+    lop.remember(["a"]);
+    let shown = || lop.run([""; 0]).success().stdout_str().to_owned();
+    let printed = shown();
+    assert!(printed.starts_with("Scanned   20"), "{printed}");
+    assert!(printed.contains(&format!("  {}\n", lop.path("a").display())), "{printed}");
+    assert!(printed.contains("\nFound     1 group: 1 redundant file, "), "{printed}");
+    assert!(printed.contains("\n  lop report ") && !printed.contains("lop undo"), "{printed}");
+    lop.run(["dedupe", "--by", "hardlink", "--apply", "a"]).success();
+    let printed = shown();
+    assert!(printed.contains("\nFound     no duplicates\n"), "{printed}");
+    let run = "\nChanged   run 1 (hardlink, 1 file); 'lop undo' reverts it\n";
+    assert!(printed.contains(run), "{printed}");
+    lop.run(["undo"]).success();
+    assert!(!shown().contains("lop undo"));
+}
+
+#[test]
+fn many_scanned_paths_are_counted() {
+    let names = ["a", "b", "c", "d", "e"];
+    let tree =
+        names.iter().fold(TreeBuilder::new(), |tree, name| tree.file(format!("{name}/f"), "x"));
+    let lop = Lop::with(&tree);
+    lop.remember(names);
+    let output = lop.run([""; 0]);
+    let printed = output.success().stdout_str();
+    assert!(printed.contains("\n          2 more paths; 'lop status' lists all\n"), "{printed}");
+    assert!(printed.contains("\nFound     1 group: 4 redundant files, "), "{printed}");
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_is_an_error_and_json_needs_a_command() {
+    let lop = alike();
+    let damaged = lop.command().args(["--catalog", "a/1"]).run();
+    damaged.code(5);
+    lop.run(["--json"]).code(2);
+}
