@@ -39,7 +39,8 @@ pub(super) fn draw(block: &str) -> String {
 /// Returns the text of a line. The prompt, the command and its comment have colours of their own.
 fn coloured(line: &str) -> String {
     let Some(command) = line.strip_prefix("$ ") else { return escaped(line) };
-    let (command, comment) = command.split_at(command.find("  #").unwrap_or(command.len()));
+    let code = command.split("  #").next().unwrap_or_default().trim_end();
+    let (command, comment) = command.split_at(code.len());
     let span =
         |colour: &str, text: &str| format!("<tspan fill=\"{colour}\">{}</tspan>", escaped(text));
     let comment = if comment.is_empty() { String::new() } else { span("#8a919e", comment) };
