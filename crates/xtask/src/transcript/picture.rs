@@ -26,8 +26,9 @@ pub(super) fn draw(block: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
          height=\"{height}\" font-family=\"ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace\" \
          font-size=\"{FONT_SIZE}\">\n\
+         <style>text {{ white-space: pre }}</style>\n\
          <rect width=\"{width}\" height=\"{height}\" rx=\"8\" fill=\"#16181d\"/>\n\
-         <g fill=\"#c8ccd4\" xml:space=\"preserve\">\n"
+         <g fill=\"#c8ccd4\">\n"
     );
     for (number, line) in lines.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let y = MARGIN + number * LINE_HEIGHT + FONT_SIZE;
