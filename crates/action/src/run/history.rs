@@ -49,6 +49,18 @@ pub struct RunSummary {
     pub damaged: u64,
 }
 
+impl RunSummary {
+    /// Returns the number of files that the run changed and that are still changed.
+    pub fn still_changed(&self) -> u64 {
+        self.done.saturating_sub(self.undone + self.purged)
+    }
+
+    /// Returns whether an undo can restore files. A reflink leaves nothing to restore.
+    pub fn can_be_undone(&self) -> bool {
+        self.still_changed() > 0 && self.kind != Kind::Reflink
+    }
+}
+
 impl Runs {
     /// Returns all runs of a folder, oldest first. The list is empty if the folder does not exist.
     /// If the journal of a run cannot be read, the list contains the error in place of the run.

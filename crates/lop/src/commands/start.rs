@@ -4,7 +4,6 @@
 
 use std::io::{self, Write};
 
-use action::plan::Kind;
 use action::run::{RunSummary, Runs};
 use catalog::{Catalog, GroupTotals, LastScan};
 
@@ -55,14 +54,10 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     let state = State {
         scans: catalog.last_scans()?,
         groups: catalog.group_totals()?,
-        last_run: runs.into_iter().flatten().next_back().filter(can_be_undone),
+        last_run: runs.into_iter().flatten().next_back().filter(RunSummary::can_be_undone),
     };
     stdout::print(|out| state.write(out, settings.stdout.names))?;
     Ok(Exit::Done)
-}
-
-fn can_be_undone(run: &RunSummary) -> bool {
-    run.done > run.undone + run.purged && run.kind != Kind::Reflink
 }
 
 fn write_first(out: &mut impl Write) -> io::Result<()> {
@@ -79,7 +74,7 @@ fn write_commands(out: &mut impl Write, commands: &[(&str, &str)]) -> io::Result
     writeln!(out, "\n'lop help' lists all commands, and 'lop help COMMAND' explains one.")
 }
 
-/// What the catalog and the journals contain.
+/// The contents of the catalog and of the journals that the command shows.
 struct State {
     /// Newest first.
     scans: Vec<LastScan>,
@@ -118,7 +113,7 @@ impl State {
         };
         writeln!(out, "{:<10}{text}", "Found")?;
         if let Some(run) = &self.last_run {
-            let files = counted(run.done - run.undone - run.purged, "file", "files");
+            let files = counted(run.still_changed(), "file", "files");
             let kind = run.kind.word();
             writeln!(
                 out,

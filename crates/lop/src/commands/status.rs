@@ -4,7 +4,6 @@ use std::cell::Cell;
 use std::io::{self, Write};
 use std::path::Path;
 
-use action::plan::Kind;
 use action::run::Runs;
 use action::trash::TrashSummary;
 use catalog::{Catalog, Overview, ScannedRoot, Tally, VolumeSummary};
@@ -65,9 +64,8 @@ impl RunTotals {
         let mut done = RunTotals::default();
         let unreadable = Cell::new(0);
         for run in conclusion::readable(Runs::list(folder)?, &unreadable, settings) {
-            let left = run.done > run.undone + run.purged;
             done.runs += 1;
-            done.undoable += u64::from(left && run.kind != Kind::Reflink);
+            done.undoable += u64::from(run.can_be_undone());
             done.not_over += u64::from(run.ended_ms.is_none());
         }
         let trees = TrashSummary::list(folder)?;

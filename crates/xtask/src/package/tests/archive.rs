@@ -26,7 +26,7 @@ fn the_archive_is_installed_into_a_prefix() {
     assert_eq!(modes[10], "drwxrwsr-x root", "the mode of an existing folder");
 }
 
-/// The packages contain the same bytes, which are those that maturin compiled.
+/// All packages contain the program that maturin compiled, byte for byte.
 #[test]
 fn all_packages_contain_the_same_program() {
     let Some((system, archive)) = System::with("-x86_64-linux.tar.gz") else { return };
