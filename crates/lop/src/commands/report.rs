@@ -14,8 +14,9 @@ use crate::args::{Format, ReportArgs, Sort};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::{GroupHead, GroupWriter, to_json, writer};
+use crate::output::scan_summary::found_text;
 use crate::output::stdout;
-use crate::quantity::{counted, size};
+use crate::quantity::counted;
 use crate::questions::aliases::Distinct;
 use crate::questions::catalog::open;
 use crate::questions::knowledge::{UnknownFiles, mark};
@@ -157,12 +158,7 @@ impl Summary {
         let mut text = match (self.groups, self.unknown.all) {
             (0, 0) => "No duplicates".into(),
             (0, _) => "No known duplicates".into(),
-            (groups, _) => format!(
-                "{}: {}, {} reclaimable",
-                counted(groups, "group", "groups"),
-                counted(self.redundant_files, "redundant file", "redundant files"),
-                size(self.reclaimable_bytes)
-            ),
+            _ => found_text(self.groups, self.redundant_files, self.reclaimable_bytes),
         };
         text.push_str(&self.unknown.text());
         text

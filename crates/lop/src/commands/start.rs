@@ -10,8 +10,9 @@ use catalog::{Catalog, GroupTotals, LastScan};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::names::Names;
+use crate::output::scan_summary::found_text;
 use crate::output::stdout;
-use crate::quantity::{counted, local_time, size};
+use crate::quantity::{counted, local_time};
 use crate::settings::Settings;
 
 /// Number of scanned paths to show.
@@ -102,15 +103,7 @@ impl State {
             writeln!(out, "{:10}{paths}; 'lop status' lists all", "")?;
         }
         let GroupTotals { groups, redundant, reclaimable } = self.groups;
-        let text = match groups {
-            0 => "no duplicates".into(),
-            _ => format!(
-                "{}: {}, {} reclaimable",
-                counted(groups, "group", "groups"),
-                counted(redundant, "redundant file", "redundant files"),
-                size(reclaimable)
-            ),
-        };
+        let text = found_text(groups, redundant, reclaimable);
         writeln!(out, "{:<10}{text}", "Found")?;
         if let Some(run) = &self.last_run {
             let files = counted(run.still_changed(), "file", "files");

@@ -110,16 +110,21 @@ impl Summary {
     }
 
     fn found(&self) -> String {
-        if self.groups == 0 {
-            return "no duplicates".into();
-        }
-        format!(
-            "{}: {}, {} reclaimable",
-            counted(self.groups, "group", "groups"),
-            counted(self.redundant_files, "redundant file", "redundant files"),
-            size(self.reclaimable_bytes)
-        )
+        found_text(self.groups, self.redundant_files, self.reclaimable_bytes)
     }
+}
+
+/// Returns the number of groups, of their redundant files, and the reclaimable space in bytes, as text.
+pub(crate) fn found_text(groups: u64, redundant: u64, reclaimable: u64) -> String {
+    if groups == 0 {
+        return "no duplicates".into();
+    }
+    format!(
+        "{}: {}, {} reclaimable",
+        counted(groups, "group", "groups"),
+        counted(redundant, "redundant file", "redundant files"),
+        size(reclaimable)
+    )
 }
 
 /// A reason for skipping entries, and the number of entries that were skipped for it.
