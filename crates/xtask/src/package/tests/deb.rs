@@ -44,6 +44,9 @@ fn lintian_finds_nothing() {
     let Some(packages) = packages() else { return };
     let mut lintian = Command::new("lintian");
     lintian.args(["--allow-root", "--fail-on", "error,warning,info", "--no-tag-display-limit"]);
+    // lintian sometimes leaves temporary files.
+    let temporary = testkit::TempTree::new();
+    lintian.env("TMPDIR", temporary.path());
     match lintian.arg(package(&packages, "_amd64.deb")).output() {
         Ok(checked) if checked.status.success() => {}
         Ok(checked) => panic!("{}", String::from_utf8_lossy(&checked.stdout)),
