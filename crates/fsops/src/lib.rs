@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `dir` | open directories: opening, listing, names, metadata |
 //! | `file` | files open for reading, new files, extents, leases, extended attributes |
-//! | `fs` | identity and type of file systems, the mount table, btrfs subvolumes |
+//! | `fs` | identity and type of file systems, their events, the mount table, btrfs subvolumes |
 //! | `operand` | opening a path that the user typed |
 //! | `stat` | identity and metadata of files |
 //! | `error` | errors with operation and path |
@@ -52,6 +52,7 @@ pub use file::read_buffer::ReadBuffer;
 pub use file::share::ShareOutcome;
 pub use file::xattr::{Xattr, is_acl, xattrs_differ};
 pub use fs::ctimes::Ctimes;
+pub use fs::fanotify::{EventQueue, Fanotify, descriptor_path, descriptor_stat};
 pub use fs::mounts::{DirLocation, Mounts, boot_id};
 pub use fs::volume::Volume;
 pub use log::{Log, check_private};
