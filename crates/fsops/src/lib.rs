@@ -53,7 +53,7 @@ pub use file::share::ShareOutcome;
 pub use file::xattr::{Xattr, is_acl, xattrs_differ};
 pub use fs::ctimes::Ctimes;
 pub use fs::fanotify::{EventQueue, Fanotify, descriptor_path, descriptor_stat};
-pub use fs::mounts::{DirLocation, Mounts, boot_id};
+pub use fs::mounts::{DirLocation, MountPoint, Mounts, boot_id};
 pub use fs::volume::Volume;
 pub use log::{Log, check_private};
 pub use mark::DirMark;

@@ -5,7 +5,7 @@
 //! of its directories is mounted. With this information, both paths can be resolved to the same
 //! location.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// A snapshot of this process's mount table.
 #[derive(Debug, Default)]
@@ -13,6 +13,7 @@ pub struct Mounts(Vec<Mount>);
 
 #[derive(Debug)]
 struct Mount {
+    id: u64,
     device: Vec<u8>,
     root: Vec<u8>,
     point: Vec<u8>,
@@ -27,6 +28,17 @@ struct Mount {
 pub struct DirLocation {
     device: Vec<u8>,
     path: Vec<u8>,
+}
+
+/// One mount, as the mount table describes it. Reading it does not access the file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MountPoint<'a> {
+    /// The id of the mount. The kernel uses an id again after the mount is gone.
+    pub id: u64,
+    /// The absolute path on which it is mounted.
+    pub path: &'a [u8],
+    /// The type of the file system, such as `ext4` or `fuse.sshfs`.
+    pub kind: &'a [u8],
 }
 
 impl DirLocation {
@@ -51,7 +63,9 @@ impl Mounts {
 
     fn parse(table: &[u8]) -> Mounts {
         let mount = |line: &[u8]| {
-            let mut fields = line.split(|&b| b == b' ').skip(2);
+            let mut fields = line.split(|&b| b == b' ');
+            let id = str::from_utf8(fields.next()?).ok()?.parse().ok()?;
+            let mut fields = fields.skip(1);
             let device = fields.next()?.to_vec();
             let (root, point) = (unescaped(fields.next()?), unescaped(fields.next()?));
             // A hyphen ends the optional fields.
@@ -60,7 +74,7 @@ impl Mounts {
             let is_fuse = kind == b"fuse" || kind.starts_with(b"fuse.");
             let is_dir = source.starts_with(b"/") && !source.starts_with(b"/dev/");
             let shows = (is_fuse && is_dir).then(|| unescaped(source));
-            Some(Mount { device, root, point, kind, shows })
+            Some(Mount { id, device, root, point, kind, shows })
         };
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
@@ -85,6 +99,23 @@ impl Mounts {
         // If several mounts have the same mount point, the last one covers the others. `max_by_key`
         // returns the last maximum.
         mounts.max_by_key(|(mount, _)| mount.point.len())
+    }
+
+    /// Returns the mount that a path is on. The path must be absolute and contain no symbolic links.
+    pub fn mount_at(&self, path: &[u8]) -> Option<MountPoint<'_>> {
+        self.mount_of(path).map(|(mount, _)| mount.point())
+    }
+
+    /// Returns the mounts below a path. If several mounts have the same mount point, only the one
+    /// that covers the others is returned. The path must be absolute and contain no symbolic links.
+    pub fn mounts_below(&self, path: &[u8]) -> Vec<MountPoint<'_>> {
+        let mut latest: BTreeMap<&[u8], &Mount> = BTreeMap::new();
+        for mount in &self.0 {
+            if below(path, &mount.point).is_some_and(|rest| !rest.is_empty()) {
+                latest.insert(&mount.point, mount);
+            }
+        }
+        latest.into_values().map(Mount::point).collect()
     }
 
     /// Returns the device numbers of all mounted file systems whose type, such as `nfs4`, is in
@@ -122,6 +153,12 @@ impl Mounts {
         let inside = inside
             .map(|mount| DirLocation { device: mount.device.clone(), path: mount.root.clone() });
         inside.chain(self.location(path)).collect()
+    }
+}
+
+impl Mount {
+    fn point(&self) -> MountPoint<'_> {
+        MountPoint { id: self.id, path: &self.point, kind: &self.kind }
     }
 }
 
@@ -213,6 +250,17 @@ mod tests {
             4 3 0:6 / /mnt/b rw - nfs host:/b rw\n";
         let mounts = Mounts::parse(table);
         assert_eq!(mounts.automounts().collect::<Vec<_>>(), [b"/nas"]);
+    }
+
+    #[test]
+    fn mounts_below_a_path_are_listed_once() {
+        let mounts = Mounts::parse(TABLE);
+        let below: Vec<_> =
+            mounts.mounts_below(b"/").iter().map(|mount| (mount.id, mount.path)).collect();
+        let expected: [(u64, &[u8]); 3] = [(31, b"/data/disk"), (30, b"/mnt/a b"), (33, b"/other")];
+        assert_eq!(below, expected);
+        assert_eq!(mounts.mount_at(b"/data/disk/x").map(|mount| mount.kind), Some(&b"xfs"[..]));
+        assert!(mounts.mounts_below(b"/data/disk").is_empty());
     }
 
     #[test]

@@ -5,12 +5,13 @@ use std::io;
 use std::path::Path;
 
 /// The layers, from the bottom up. A crate may depend on crates of lower layers.
-const LAYERS: [(&str, u8); 21] = [
+const LAYERS: [(&str, u8); 22] = [
     ("fsops", 0),
     ("runtime", 0),
     ("wire", 0),
     ("device", 1),
     ("httpd", 1),
+    ("watch", 1),
     ("walk", 2),
     ("content", 2),
     ("catalog", 3),

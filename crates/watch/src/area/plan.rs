@@ -1,0 +1,119 @@
+//! The areas that the roots and the mount table call for.
+
+use fsops::{Dir, FileKey, Mounts};
+
+use crate::paths::as_path;
+
+/// Types of file systems whose files can change without this kernel noticing, because another host
+/// or a program stores them. They may also not respond.
+const REMOTE: [&[u8]; 16] = [
+    b"9p",
+    b"afs",
+    b"beegfs",
+    b"ceph",
+    b"cifs",
+    b"coda",
+    b"fuse",
+    b"gfs2",
+    b"lustre",
+    b"ncpfs",
+    b"nfs",
+    b"nfs4",
+    b"ocfs2",
+    b"orangefs",
+    b"smb3",
+    b"virtiofs",
+];
+
+/// An area that is to be watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Planned {
+    /// The absolute path.
+    pub(crate) path: Vec<u8>,
+    /// The id of its mount.
+    pub(crate) mount: u64,
+    /// The identity of its top directory, if it may be accessed.
+    pub(crate) key: Option<FileKey>,
+    /// The identity of its file system, as in `fsops::Volume`.
+    pub(crate) fsid: u64,
+    /// The name of the file system for people.
+    pub(crate) kind: String,
+    /// The reason why it cannot be watched.
+    pub(crate) obstacle: Option<String>,
+}
+
+/// All areas that are to be watched.
+pub(crate) struct Plan(pub(crate) Vec<Planned>);
+
+impl Plan {
+    /// Reads the mount table, and accesses the roots and the mounts below them, except for file
+    /// systems that may not respond and pseudo file systems.
+    pub(crate) fn make(roots: &[Vec<u8>]) -> Plan {
+        let mounts = Mounts::read();
+        let mut all: Vec<Planned> = Vec::new();
+        for root in roots {
+            let Some(mount) = mounts.mount_at(root) else { continue };
+            all.extend(planned(root, mount.id, mount.kind, true));
+            for mount in mounts.mounts_below(root) {
+                all.extend(planned(mount.path, mount.id, mount.kind, false));
+            }
+        }
+        all.sort_by(|a, b| a.path.cmp(&b.path));
+        all.dedup_by(|a, b| a.path == b.path);
+        Plan(all)
+    }
+}
+
+/// Returns the area at a path. Returns `None` for a mount that a scan passes over.
+fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planned> {
+    if kind == b"autofs" && !is_root {
+        // Its file system is mounted when a program accesses it.
+        return None;
+    }
+    let kind = String::from_utf8_lossy(kind).into_owned();
+    let found = Planned { path: path.to_vec(), mount, key: None, fsid: 0, kind, obstacle: None };
+    if is_remote(found.kind.as_bytes()) {
+        let obstacle = "its files can change without this system noticing".to_owned();
+        return Some(Planned { obstacle: Some(obstacle), ..found });
+    }
+    let opened = Dir::open(as_path(path)).and_then(|dir| Ok((dir.stat()?, dir.volume()?)));
+    match opened {
+        Ok((_, volume)) if volume.is_synthetic() && !is_root => None,
+        Ok((_, volume)) if volume.is_synthetic() => {
+            let obstacle = "the kernel generates its files when they are read".to_owned();
+            Some(Planned { obstacle: Some(obstacle), ..found })
+        }
+        Ok((stat, volume)) => Some(Planned { key: Some(stat.key()), fsid: volume.fsid, ..found }),
+        Err(error) => Some(Planned { obstacle: Some(fsops::io_text(&error)), ..found }),
+    }
+}
+
+/// Returns whether the files of a type of file system may be on another host. FUSE on a block device
+/// (`fuseblk`) is local.
+fn is_remote(kind: &[u8]) -> bool {
+    REMOTE.contains(&kind) || kind.starts_with(b"fuse.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Plan, is_remote};
+
+    #[test]
+    fn network_file_systems_are_remote() {
+        for kind in ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "fuse.mergerfs", "9p", "fuse"] {
+            assert!(is_remote(kind.as_bytes()), "{kind}");
+        }
+        for kind in ["ext4", "xfs", "btrfs", "tmpfs", "fuseblk", "overlay", "vfat", "zfs"] {
+            assert!(!is_remote(kind.as_bytes()), "{kind}");
+        }
+    }
+
+    #[test]
+    fn pseudo_file_systems_are_planned_only_as_roots() {
+        let Plan(all) = Plan::make(&[b"/".to_vec()]);
+        assert!(all.iter().any(|area| area.path == b"/" && area.obstacle.is_none()));
+        assert!(!all.iter().any(|area| area.path == b"/proc"));
+        let Plan(proc) = Plan::make(&[b"/proc".to_vec()]);
+        assert!(proc.iter().any(|area| area.path == b"/proc" && area.obstacle.is_some()));
+    }
+}

@@ -1,0 +1,71 @@
+//! The client of a watcher.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::answer::{Answer, Position};
+use crate::protocol::{Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, encode};
+use crate::socket::{connect, is_trusted, peer_user, watcher_paths};
+
+/// The reason why there is no answer.
+#[derive(Debug, Error)]
+pub enum NoWatcher {
+    /// No watcher runs for this catalog, which is normal.
+    #[error("no watcher runs")]
+    NotRunning,
+    /// Another user listens at the path of the socket.
+    #[error("user {user} listens at {}", path.display())]
+    OtherUser {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The user id.
+        user: u32,
+    },
+    /// The watcher does not respond, or answers something else.
+    #[error("cannot ask the watcher at {}", path.display())]
+    Failed {
+        /// The path of the socket.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+}
+
+/// Asks the watcher of the catalog at `catalog` for the changes below `roots` since the position
+/// `since`. Without `since`, the answer contains only the position.
+///
+/// The roots must be absolute paths without links. Everything that happened before the call is part
+/// of the answer. The watcher may discard changes up to `since` afterwards, so the caller must have
+/// stored everything up to there.
+///
+/// # Errors
+///
+/// Fails if no watcher runs, if it belongs to another user than this process and root, or if it does
+/// not answer within `timeout`.
+pub fn ask(
+    catalog: &Path,
+    roots: &[PathBuf],
+    since: Option<Position>,
+    timeout: Duration,
+) -> Result<Answer, NoWatcher> {
+    let [path, _] = watcher_paths(catalog);
+    let failed = |source| NoWatcher::Failed { path: path.clone(), source };
+    let stream = connect(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NoWatcher::NotRunning,
+        _ => failed(error),
+    })?;
+    let user = peer_user(&stream).map_err(failed)?;
+    if !is_trusted(user) {
+        return Err(NoWatcher::OtherUser { path, user });
+    }
+    let roots = roots.iter().map(|root| root.as_os_str().as_bytes().to_vec()).collect();
+    let question = encode(&Question { roots, since }, MAX_QUESTION_BYTES)
+        .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "too many roots")))?;
+    let mut connection = Connection::new(stream, timeout);
+    connection.send(&question).map_err(failed)?;
+    connection.receive(MAX_ANSWER_BYTES).map_err(failed)
+}

@@ -1,0 +1,238 @@
+//! Watches whole file systems with fanotify.
+//!
+//! An event names its directory by a handle. The path of a directory is determined when its first
+//! event arrives, to find out whether it is below a root, and again when a client asks. In between,
+//! the directory may be renamed, so paths are never stored. After a directory was renamed, all
+//! directories are checked again.
+//!
+//! A file has one name in an event, but it may have further names below a root. Two kinds of events
+//! tell: changes through a name outside of the roots, and events without a name, with which the
+//! kernel reports a new link count. In both cases, the inode is noted.
+
+mod event;
+mod resolve;
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use fsops::{Dir, EventQueue, Fanotify};
+use libc::{
+    FAN_ATTRIB, FAN_CLOSE_WRITE, FAN_CREATE, FAN_DELETE, FAN_MODIFY, FAN_MOVED_FROM, FAN_MOVED_TO,
+    FAN_ONDIR, FAN_Q_OVERFLOW,
+};
+
+use self::event::{Event, Inode};
+use self::resolve::Found;
+pub(crate) use self::resolve::Resolver;
+use crate::answer::Unknown;
+use crate::area::Areas;
+use crate::notes::Notes;
+
+/// The events to watch. A change of a mapped file is known when the last mapping and descriptor of
+/// it are closed (`FAN_CLOSE_WRITE`), a change of a file that stays open at once (`FAN_MODIFY`).
+const MASK: u64 = FAN_CREATE
+    | FAN_DELETE
+    | FAN_MOVED_FROM
+    | FAN_MOVED_TO
+    | FAN_MODIFY
+    | FAN_CLOSE_WRITE
+    | FAN_ATTRIB
+    | FAN_ONDIR;
+
+/// Size of the buffer for events. It has room for several hundred.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// Maximum number of directories whose place is remembered.
+const MAX_PLACES: usize = 8192;
+
+/// The place of a directory.
+#[derive(Debug)]
+enum Place {
+    /// Below a root. Contains the names of lop's own files in it.
+    Inside(Vec<Vec<u8>>),
+    /// Below a root, at a path that is longer than the kernel tells. Contains the path of a
+    /// directory above it.
+    Deep(Vec<u8>),
+    Outside,
+}
+
+/// The queue of events, and the places of directories.
+#[derive(Debug)]
+pub(crate) struct Source {
+    fanotify: Fanotify,
+    buffer: Vec<u8>,
+    places: HashMap<Box<[u8]>, Place>,
+}
+
+impl Source {
+    /// Creates a queue.
+    pub(crate) fn new(queue: EventQueue) -> io::Result<Source> {
+        let fanotify = Fanotify::new(queue)?;
+        Ok(Source { fanotify, buffer: vec![0; BUFFER_BYTES], places: HashMap::new() })
+    }
+
+    /// Watches the file system of a directory. Fails if its handles cannot be opened.
+    pub(crate) fn watch(&self, dir: &Dir) -> io::Result<()> {
+        let (kind, handle) = dir.handle()?;
+        dir.open_handle(kind, &handle)?;
+        self.fanotify.watch_file_system(dir, MASK)
+    }
+
+    /// Returns whether the file system of a directory is still watched.
+    pub(crate) fn watches(&self, dir: &Dir) -> bool {
+        self.fanotify.watches_file_system(dir)
+    }
+
+    /// Forgets the places of directories, because the roots or mounts have changed.
+    pub(crate) fn forget_places(&mut self) {
+        self.places.clear();
+    }
+
+    /// Reads all events that are waiting.
+    ///
+    /// # Errors
+    ///
+    /// Fails if events cannot be read, for example because the process has too many open files.
+    pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let mut resolver = Resolver::default();
+        let result = loop {
+            match self.fanotify.read(&mut buffer) {
+                Ok(length) => {
+                    for event in event::parse(&buffer[..length]) {
+                        let Ok(event) = event else {
+                            notes.lose(Unknown::EventsLost);
+                            break;
+                        };
+                        self.handle(&event, areas, &mut resolver, notes);
+                    }
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+        };
+        self.buffer = buffer;
+        result
+    }
+
+    fn handle(
+        &mut self,
+        event: &Event<'_>,
+        areas: &mut Areas,
+        resolver: &mut Resolver,
+        notes: &mut Notes,
+    ) {
+        let has = |bits| event.mask & bits != 0;
+        if has(FAN_Q_OVERFLOW) {
+            return notes.lose(Unknown::EventsLost);
+        }
+        let Some((dir, name)) = event.name else {
+            // The link count has changed, or the kernel does not know a name of the file.
+            if let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) {
+                Self::note_inode(file, 1, areas, resolver, notes);
+            }
+            return;
+        };
+        if name == b"." {
+            // The directory itself. Its entries have events of their own.
+            return;
+        }
+        if has(FAN_ONDIR) && has(FAN_MOVED_FROM | FAN_MOVED_TO) {
+            self.places.clear();
+            areas.renamed(name, notes);
+        }
+        let key = key_of(dir);
+        match self.place(&key, dir, areas, resolver) {
+            Ok(Some(Place::Inside(own))) => {
+                if !own.iter().any(|own| own == name) {
+                    let is_new_dir = has(FAN_ONDIR) && has(FAN_CREATE | FAN_MOVED_TO);
+                    notes.name(&key, name, is_new_dir);
+                }
+            }
+            Ok(Some(Place::Deep(above))) => notes.tree(above),
+            Ok(Some(Place::Outside) | None) => {
+                let is_file = !has(FAN_ONDIR)
+                    && has(FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVED_TO);
+                if let Some(file) = event.inode.filter(|_| is_file) {
+                    Self::note_inode(file, 2, areas, resolver, notes);
+                }
+            }
+            Err(_) => notes.lose(Unknown::EventsLost),
+        }
+    }
+
+    /// Returns the place of a directory, or `None` if it is gone.
+    fn place(
+        &mut self,
+        key: &[u8],
+        dir: Inode<'_>,
+        areas: &Areas,
+        resolver: &mut Resolver,
+    ) -> io::Result<Option<&Place>> {
+        if !self.places.contains_key(key) {
+            let place = match resolver.find(dir, areas)? {
+                Found::Gone => return Ok(None),
+                Found::Deep(above) if areas.is_inside(&above) => Place::Deep(above),
+                Found::Deep(_) => Place::Outside,
+                Found::Paths(paths) => match paths.first() {
+                    Some(path) if !areas.own.contains_dir(path) => {
+                        Place::Inside(areas.own.names_in(path))
+                    }
+                    _ => Place::Outside,
+                },
+            };
+            if self.places.len() >= MAX_PLACES {
+                self.places.clear();
+            }
+            self.places.insert(key.into(), place);
+        }
+        Ok(self.places.get(key))
+    }
+
+    /// Notes a file if it has at least `min_links` names.
+    fn note_inode(
+        file: Inode<'_>,
+        min_links: u32,
+        areas: &Areas,
+        resolver: &mut Resolver,
+        notes: &mut Notes,
+    ) {
+        match resolver.stat(file, areas) {
+            Ok(Some(stat)) if stat.links >= min_links => notes.inode(stat.device, stat.inode),
+            Ok(_) => {}
+            Err(_) => notes.lose(Unknown::EventsLost),
+        }
+    }
+
+    /// Returns the paths below the roots of the directory with a key.
+    pub(crate) fn paths(key: &[u8], areas: &Areas, resolver: &mut Resolver) -> Vec<Vec<u8>> {
+        let Some(inode) = inode_of(key) else { return Vec::new() };
+        match resolver.find(inode, areas) {
+            Ok(Found::Paths(paths)) => paths,
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl AsFd for Source {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fanotify.as_fd()
+    }
+}
+
+/// The first byte of keys of this source.
+pub(crate) const KEY: u8 = b'f';
+
+/// Returns the key of a directory for [`Notes`].
+fn key_of(dir: Inode<'_>) -> Vec<u8> {
+    let [fsid, kind] = [&dir.fsid.to_ne_bytes()[..], &dir.kind.to_ne_bytes()];
+    [&[KEY][..], fsid, kind, dir.handle].concat()
+}
+
+fn inode_of(key: &[u8]) -> Option<Inode<'_>> {
+    let (fsid, rest) = key.get(1..)?.split_first_chunk()?;
+    let (kind, handle) = rest.split_first_chunk()?;
+    Some(Inode { fsid: u64::from_ne_bytes(*fsid), kind: i32::from_ne_bytes(*kind), handle })
+}

@@ -1,0 +1,99 @@
+//! Turns handles into paths and metadata.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use fsops::{Dir, Stat, descriptor_path, descriptor_stat};
+
+use super::event::Inode;
+use crate::area::Areas;
+use crate::paths::as_path;
+
+/// A directory that was looked for.
+pub(super) enum Found {
+    /// It was removed.
+    Gone,
+    /// Its paths below the roots.
+    Paths(Vec<Vec<u8>>),
+    /// Its path is too long. Contains the path of a directory above it.
+    Deep(Vec<u8>),
+}
+
+/// Resolves handles. It keeps mount points open, which then cannot be unmounted, so it MUST be
+/// dropped soon.
+#[derive(Default)]
+pub(crate) struct Resolver {
+    /// The open mount points by their number in [`Areas`]. `None` if one is not there.
+    dirs: HashMap<usize, Option<Dir>>,
+}
+
+impl Resolver {
+    /// Finds the paths of a directory below the roots.
+    pub(super) fn find(&mut self, inode: Inode<'_>, areas: &Areas) -> io::Result<Found> {
+        let mut paths = Vec::new();
+        let mut is_gone = true;
+        for at in areas.of_file_system(inode.fsid) {
+            let Some(fd) = self.open(at, inode, areas)? else { continue };
+            is_gone = false;
+            match descriptor_path(&fd) {
+                Ok(path) => {
+                    // The path may belong to another directory, if this mount does not show this one.
+                    let is_right = areas.is_inside(&path)
+                        && !paths.contains(&path)
+                        && is_at(&fd, as_path(&path));
+                    paths.extend(Some(path).filter(|_| is_right));
+                }
+                Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
+                    return Ok(Found::Deep(path_above(&fd)?));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(if is_gone { Found::Gone } else { Found::Paths(paths) })
+    }
+
+    /// Returns the metadata of an inode, or `None` if it is gone.
+    pub(super) fn stat(&mut self, inode: Inode<'_>, areas: &Areas) -> io::Result<Option<Stat>> {
+        for at in areas.of_file_system(inode.fsid) {
+            if let Some(fd) = self.open(at, inode, areas)? {
+                return descriptor_stat(&fd).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Opens an inode through a mount.
+    fn open(&mut self, at: usize, inode: Inode<'_>, areas: &Areas) -> io::Result<Option<OwnedFd>> {
+        let dir = self.dirs.entry(at).or_insert_with(|| areas.open(at));
+        let Some(dir) = dir else { return Ok(None) };
+        match dir.open_handle(inode.kind, inode.handle) {
+            Ok(fd) => Ok(Some(fd)),
+            Err(error) if error.raw_os_error() == Some(libc::ESTALE) => Ok(None),
+            Err(error) if fsops::is_gone(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Returns whether a path leads to the inode of a descriptor.
+fn is_at(fd: &OwnedFd, path: &Path) -> bool {
+    match (descriptor_stat(fd), Stat::of_path(path)) {
+        (Ok(here), Ok(there)) => here.key() == there.key(),
+        _ => false,
+    }
+}
+
+/// Returns the path of the lowest directory above a descriptor whose path is short enough.
+fn path_above(fd: &OwnedFd) -> io::Result<Vec<u8>> {
+    let mut above = Dir::from(fd.try_clone()?).open_parent()?;
+    loop {
+        match descriptor_path(&above) {
+            Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
+                above = above.open_parent()?;
+            }
+            path => return path,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Notes which directories change between two scans, and answers questions about them.
+//!
+//! A [`Watcher`] watches the roots of one catalog, and keeps its notes in memory. A scan calls
+//! [`ask`], which connects to the watcher of the catalog through a Unix socket. The answer names
+//! everything that has changed since the previous scan, or says that this is unknown.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `watcher` | the event loop: reads events, answers questions |
+//! | `area` | the mounts below the roots, and how each of them is watched |
+//! | `fanotify`, `inotify` | the two sources of events |
+//! | `notes` | the noted changes, in bounded memory |
+//! | `answer` | positions and answers |
+//! | `client`, `protocol`, `socket` | the connection between a scan and a watcher |
+//! | `status` | the number of changes for other threads, and the request to stop |
+//! | `paths` | comparison of paths |
+//!
+//! # Order
+//!
+//! The kernel queues an event before the system call that caused it returns. A watcher reads all
+//! queued events before it answers, so an answer covers everything that happened before the
+//! question. Changes are numbered, and no clock decides their order.
+//!
+//! This crate neither scans nor decides when to scan. It changes no files except its socket and its
+//! lock.
+
+mod answer;
+mod area;
+mod client;
+mod fanotify;
+mod inotify;
+mod notes;
+mod paths;
+mod protocol;
+mod socket;
+mod status;
+mod watcher;
+
+pub use answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown};
+pub use area::Means;
+pub use client::{NoWatcher, ask};
+pub use notes::Counts;
+pub use socket::watcher_paths;
+pub use status::{Control, Status};
+pub use watcher::{Options, StartError, Watched, Watcher};

@@ -1,0 +1,296 @@
+//! The changes that a watcher has noted, in bounded memory.
+//!
+//! A change is a name in a directory, a directory with everything below it, or an inode. Every
+//! change has a number, and a new change of the same entry replaces the old one. Directories have
+//! keys that only their source understands (see [`Directories`]), because their paths may change
+//! until a client asks.
+//!
+//! When memory is short, a note becomes less exact, but it never gets lost without
+//! [`Notes::changes`] saying so.
+
+mod dir;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use self::dir::DirNote;
+use crate::answer::{ChangedDir, Changes, Entries, Unknown};
+use crate::paths::{is_at_or_below, joined};
+
+/// Maximum estimated memory of all notes. With the program and its buffers, a watcher stays below
+/// 30 MiB.
+const MAX_BYTES: usize = 14 << 20;
+
+/// Estimated memory of an entry of a map besides its key, with free slots and the overhead of the
+/// allocator.
+const ENTRY_BYTES: usize = 112;
+
+/// Maximum number of roots up to which changes were discarded.
+const MAX_DISCARDED: usize = 64;
+
+/// Finds the paths of directories.
+pub(crate) trait Directories {
+    /// Returns the absolute paths of the directory with a key, or nothing if it is gone.
+    fn paths(&mut self, key: &[u8]) -> Vec<Vec<u8>>;
+}
+
+/// Numbers of entries and directories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Entries that have changed.
+    pub entries: u64,
+    /// Directories with such entries.
+    pub dirs: u64,
+}
+
+/// The noted changes.
+#[derive(Debug, Default)]
+pub(crate) struct Notes {
+    /// The number of the last change.
+    number: u64,
+    dirs: HashMap<Box<[u8]>, DirNote>,
+    /// Paths below which everything may have changed.
+    trees: BTreeMap<Vec<u8>, u64>,
+    inodes: HashMap<(u64, u64), u64>,
+    /// Estimated memory of the three maps.
+    bytes: usize,
+    /// Positions before this number are unknown for the given reason.
+    lost: Option<(u64, Unknown)>,
+    /// Roots below which changes up to a number were discarded.
+    discarded: Vec<(Vec<u8>, u64)>,
+    /// The number of the last change when a client asked last.
+    answered: u64,
+    /// Changes since then.
+    fresh: Counts,
+}
+
+impl Notes {
+    /// Returns the number of the last change.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns the number of changes since a client asked last.
+    pub(crate) fn fresh(&self) -> Counts {
+        self.fresh
+    }
+
+    /// Notes a change of the entry `name` in a directory. `is_dir` is true if the entry may be
+    /// another directory than before.
+    pub(crate) fn name(&mut self, key: &[u8], name: &[u8], is_dir: bool) {
+        self.number += 1;
+        let answered = self.answered;
+        if !self.dirs.contains_key(key) {
+            self.bytes += key.len() + ENTRY_BYTES;
+            self.dirs.insert(key.into(), DirNote::default());
+        }
+        let Some(note) = self.dirs.get_mut(key) else { return };
+        let before = note.last();
+        let (previous, added) = note.change(name, self.number, is_dir);
+        self.bytes = self.bytes.saturating_add_signed(added);
+        self.fresh.entries += u64::from(previous.is_none_or(|number| number <= answered));
+        self.fresh.dirs += u64::from(before.is_none_or(|number| number <= answered));
+        self.limit();
+    }
+
+    /// Notes that everything below a path may have changed.
+    pub(crate) fn tree(&mut self, path: &[u8]) {
+        self.number += 1;
+        if self.trees.insert(path.to_vec(), self.number).is_none() {
+            self.bytes += path.len() + ENTRY_BYTES;
+        }
+        self.fresh.entries += 1;
+        self.limit();
+    }
+
+    /// Notes that a file has changed, possibly through a name outside of the roots.
+    pub(crate) fn inode(&mut self, device: u64, inode: u64) {
+        self.number += 1;
+        if self.inodes.insert((device, inode), self.number).is_none() {
+            self.bytes += ENTRY_BYTES;
+        }
+        self.limit();
+    }
+
+    /// Makes all positions before this moment unknown, and discards the notes.
+    pub(crate) fn lose(&mut self, reason: Unknown) {
+        self.number += 1;
+        self.lost = Some((self.number, reason));
+        self.dirs = HashMap::new();
+        self.trees.clear();
+        self.inodes = HashMap::new();
+        self.bytes = 0;
+        self.fresh.entries += 1;
+    }
+
+    /// Returns a new number, before which something is unknown.
+    pub(crate) fn advance(&mut self) -> u64 {
+        self.number += 1;
+        self.fresh.entries += 1;
+        self.number
+    }
+
+    /// Notes less exactly if the notes take too much memory.
+    fn limit(&mut self) {
+        if self.bytes <= MAX_BYTES {
+            return;
+        }
+        for note in self.dirs.values_mut() {
+            let freed = note.collapse();
+            self.bytes -= freed;
+        }
+        // If the names were not most of it, there are too many directories.
+        if self.bytes > MAX_BYTES / 2 {
+            self.lose(Unknown::TooMany);
+        }
+    }
+
+    /// Returns the changes below `roots` with numbers above `since`, and starts to count anew.
+    pub(crate) fn changes(
+        &mut self,
+        roots: &[Vec<u8>],
+        since: u64,
+        directories: &mut dyn Directories,
+    ) -> Result<Changes, Unknown> {
+        self.check(roots, since)?;
+        let mut found: BTreeMap<Vec<u8>, Entries> = BTreeMap::new();
+        self.dirs.retain(|key, note| {
+            let paths = directories.paths(key);
+            for path in &paths {
+                add(&mut found, roots, path, note.entries(since));
+            }
+            if paths.is_empty() {
+                self.bytes -= note.bytes() + key.len() + ENTRY_BYTES;
+            }
+            !paths.is_empty()
+        });
+        for (path, _) in self.trees.iter().filter(|(_, number)| **number > since) {
+            add(&mut found, roots, path, Some(Entries::Tree));
+        }
+        let inodes = self.inodes.iter().filter(|(_, number)| **number > since);
+        let mut inodes: Vec<(u64, u64)> = inodes.map(|(key, _)| *key).collect();
+        inodes.sort_unstable();
+        let dirs = found.into_iter().map(|(path, entries)| ChangedDir { path, entries });
+        Ok(Changes { dirs: dirs.collect(), inodes })
+    }
+
+    /// Starts to count changes anew after a client got an answer.
+    pub(crate) fn answered(&mut self) {
+        self.answered = self.number;
+        self.fresh = Counts::default();
+    }
+
+    /// Fails if changes since a number were lost or discarded.
+    fn check(&self, roots: &[Vec<u8>], since: u64) -> Result<(), Unknown> {
+        if let Some((number, reason)) = &self.lost
+            && since < *number
+        {
+            return Err(reason.clone());
+        }
+        let overlaps = |root: &Vec<u8>, other: &Vec<u8>| {
+            is_at_or_below(root, other) || is_at_or_below(other, root)
+        };
+        let is_discarded = |(path, number): &(Vec<u8>, u64)| {
+            *number > since && roots.iter().any(|root| overlaps(root, path))
+        };
+        if self.discarded.iter().any(is_discarded) { Err(Unknown::Discarded) } else { Ok(()) }
+    }
+
+    /// Discards the changes below `roots` up to `until`. `are_all` is true if no other root is
+    /// watched.
+    pub(crate) fn discard(
+        &mut self,
+        roots: &[Vec<u8>],
+        until: u64,
+        are_all: bool,
+        directories: &mut dyn Directories,
+    ) {
+        let known = |root: &Vec<u8>| self.discarded.iter().any(|(path, _)| path == root);
+        let added = roots.iter().filter(|root| !known(root)).count();
+        if until == 0 || self.discarded.len() + added > MAX_DISCARDED {
+            return;
+        }
+        for root in roots {
+            match self.discarded.iter_mut().find(|(path, _)| path == root) {
+                Some((_, number)) => *number = until.max(*number),
+                None => self.discarded.push((root.clone(), until)),
+            }
+        }
+        let is_below = |path: &[u8]| roots.iter().any(|root| is_at_or_below(root, path));
+        self.dirs.retain(|key, note| {
+            // The directory is resolved only if it may have to be discarded.
+            if note.oldest().is_none_or(|number| number > until)
+                || !directories.paths(key).iter().all(|path| is_below(path))
+            {
+                return true;
+            }
+            let freed = note.discard(until);
+            self.bytes -= freed;
+            let is_empty = note.last().is_none();
+            if is_empty {
+                self.bytes -= key.len() + ENTRY_BYTES;
+            }
+            !is_empty
+        });
+        self.trees.retain(|path, number| {
+            let is_kept = *number > until || !is_below(path);
+            self.bytes -= if is_kept { 0 } else { path.len() + ENTRY_BYTES };
+            is_kept
+        });
+        if are_all {
+            let before = self.inodes.len();
+            self.inodes.retain(|_, number| *number > until);
+            self.bytes -= (before - self.inodes.len()) * ENTRY_BYTES;
+        }
+        self.dirs.shrink_to(self.dirs.len() * 2);
+    }
+}
+
+/// Adds the changed entries of the directory at `path` to the changes below `roots`.
+fn add(
+    found: &mut BTreeMap<Vec<u8>, Entries>,
+    roots: &[Vec<u8>],
+    path: &[u8],
+    entries: Option<Entries>,
+) {
+    let Some(entries) = entries else { return };
+    for root in roots.iter().filter(|root| is_at_or_below(path, root) && **root != path) {
+        // A directory above a root may have been replaced.
+        let is_replaced = match &entries {
+            Entries::Names(names) => names
+                .iter()
+                .any(|(name, is_dir)| *is_dir && is_at_or_below(&joined(path, name), root)),
+            Entries::All => false,
+            Entries::Tree => true,
+        };
+        if is_replaced {
+            found.insert(root.clone(), Entries::Tree);
+        }
+    }
+    if roots.iter().any(|root| is_at_or_below(root, path)) {
+        let entries = match found.remove(path) {
+            Some(present) => present.merged_with(entries),
+            None => entries,
+        };
+        found.insert(path.to_vec(), entries);
+    }
+}
+
+impl Entries {
+    /// Adds other entries of the same directory.
+    fn merged_with(self, other: Entries) -> Entries {
+        match (self, other) {
+            (Entries::Names(names), Entries::Names(others)) => {
+                Entries::Names([names, others].concat())
+            }
+            (Entries::Tree, _) | (_, Entries::Tree) => Entries::Tree,
+            (Entries::All, Entries::All) => Entries::All,
+            (Entries::All, Entries::Names(names)) | (Entries::Names(names), Entries::All) => {
+                // Another directory has to be walked.
+                let has_dir = names.iter().any(|(_, is_dir)| *is_dir);
+                if has_dir { Entries::Tree } else { Entries::All }
+            }
+        }
+    }
+}

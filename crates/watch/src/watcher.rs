@@ -1,0 +1,212 @@
+//! The event loop of a watcher.
+//!
+//! One thread reads events and answers questions. After it has read all events, it rests for
+//! [`REST`], in which the kernel merges equal events. A question ends the rest.
+
+mod answering;
+mod mounts;
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use thiserror::Error;
+
+use crate::area::{Areas, Means, OwnPaths};
+use crate::notes::Notes;
+use crate::socket::{Socket, Taken, watcher_paths};
+use crate::status::Control;
+use crate::{fanotify, inotify};
+
+use self::mounts::MountTable;
+
+/// The pause after all events have been read. In a build, most files cause several events within
+/// this time, which the kernel merges.
+const REST: Duration = Duration::from_millis(200);
+
+/// The catalog and the directories of a watcher.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The absolute path of the catalog, which does not have to exist. Its directory must exist.
+    pub catalog: PathBuf,
+    /// The directories to watch, as absolute paths without links.
+    pub roots: Vec<PathBuf>,
+    /// Files that lop itself changes, such as those of the catalog.
+    pub own: Vec<PathBuf>,
+}
+
+/// The reason why a watcher cannot start.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The catalog has a watcher. Contains its process id, if known.
+    #[error("another lop watch watches for this catalog")]
+    Running(Option<u32>),
+    /// The socket or the lock cannot be created.
+    #[error(transparent)]
+    Socket(#[from] fsops::Error),
+    /// The system refuses something else.
+    #[error("the system refuses what the watcher needs")]
+    System(#[source] io::Error),
+}
+
+/// A directory or mount, and how it is watched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The absolute path.
+    pub path: Vec<u8>,
+    /// True for a root, false for a mount below a root.
+    pub is_root: bool,
+    /// The type of its file system, such as `ext4`.
+    pub file_system: String,
+    /// How it is watched.
+    pub means: Means,
+}
+
+/// A watcher.
+#[derive(Debug)]
+pub struct Watcher {
+    socket: Socket,
+    session: [u8; 16],
+    areas: Areas,
+    notes: Notes,
+    fanotify: Result<fanotify::Source, String>,
+    inotify: Option<inotify::Source>,
+    mount_table: MountTable,
+    control: Control,
+}
+
+impl Watcher {
+    /// Starts to watch. When this returns, every change below the watched roots will be noted.
+    ///
+    /// A root that cannot be watched is no error. Look at [`Watcher::watched`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog has a watcher, or if the socket cannot be created.
+    pub fn start(options: Options) -> Result<Watcher, StartError> {
+        let system = StartError::System;
+        let socket = Socket::listen(&options.catalog)?
+            .map_err(|Taken(process)| StartError::Running(process))?;
+        let mut session = [0; 16];
+        getrandom::fill(&mut session).map_err(|error| system(io::Error::other(error)))?;
+        let own = [&options.own[..], &watcher_paths(&options.catalog)].concat();
+        let roots = options.roots.into_iter();
+        let roots = roots.map(|root| root.into_os_string().into_encoded_bytes()).collect();
+        let fanotify = fanotify::Source::new(fsops::EventQueue::Unlimited);
+        let mut watcher = Watcher {
+            socket,
+            session,
+            areas: Areas::new(roots, OwnPaths::new(&own)),
+            notes: Notes::default(),
+            fanotify: fanotify.map_err(|error| mounts::fanotify_text(&error)),
+            inotify: None,
+            mount_table: MountTable::open().map_err(system)?,
+            control: Control::new().map_err(system)?,
+        };
+        watcher.update_areas();
+        watcher.notes.answered();
+        watcher.control.update(watcher.notes.fresh());
+        Ok(watcher)
+    }
+
+    /// Returns the roots and the mounts below them.
+    pub fn watched(&self) -> Vec<Watched> {
+        let watched = |area: &crate::area::Area| Watched {
+            path: area.planned.path.clone(),
+            is_root: self.areas.roots.contains(&area.planned.path),
+            file_system: area.planned.kind.clone(),
+            means: area.means.clone(),
+        };
+        self.areas.list.iter().map(watched).collect()
+    }
+
+    /// Returns the control of this watcher.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// Runs until [`Control::stop`] is called.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the system refuses to wait for events.
+    pub fn run(mut self) -> io::Result<()> {
+        let mut rest_until: Option<Instant> = None;
+        loop {
+            let ready = self.wait(rest_until)?;
+            if ready.is_stopped {
+                return Ok(());
+            }
+            if ready.has_new_mounts {
+                self.update_areas();
+            }
+            if ready.has_events || rest_until.is_some_and(|end| Instant::now() >= end) {
+                rest_until = ready.has_events.then(|| Instant::now() + REST);
+                if ready.has_events {
+                    self.drain();
+                }
+            }
+            if ready.has_clients {
+                self.answer_clients();
+            }
+            self.control.update(self.notes.fresh());
+        }
+    }
+
+    /// Waits until something happens. Until the end of a rest, events do not count.
+    fn wait(&self, rest_until: Option<Instant>) -> io::Result<Ready> {
+        let left = rest_until.map(|end| end.saturating_duration_since(Instant::now()));
+        let left = left.filter(|left| !left.is_zero());
+        let mut fds = vec![
+            PollFd::from_borrowed_fd(self.control.stopped(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.mount_table.as_fd(), PollFlags::PRI),
+            PollFd::from_borrowed_fd(self.socket.listener.as_fd(), PollFlags::IN),
+        ];
+        if left.is_none() {
+            let sources = self.sources().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
+            fds.extend(sources);
+        }
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        Ok(Ready {
+            is_stopped: is_ready(&fds[0]),
+            has_new_mounts: is_ready(&fds[1]),
+            has_clients: is_ready(&fds[2]),
+            has_events: fds[3..].iter().any(is_ready),
+        })
+    }
+
+    fn sources(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        let fanotify = self.fanotify.as_ref().ok().map(AsFd::as_fd);
+        fanotify.into_iter().chain(self.inotify.as_ref().map(AsFd::as_fd))
+    }
+
+    /// Reads all events that are waiting.
+    fn drain(&mut self) {
+        let mut results = Vec::new();
+        if let Ok(fanotify) = &mut self.fanotify {
+            results.push(fanotify.drain(&mut self.areas, &mut self.notes));
+        }
+        if let Some(inotify) = &mut self.inotify {
+            results.push(inotify.drain(&mut self.areas, &mut self.notes));
+        }
+        if results.iter().any(Result::is_err) {
+            self.notes.lose(crate::answer::Unknown::EventsLost);
+        }
+    }
+}
+
+/// The reasons for which a wait has ended.
+#[expect(clippy::struct_excessive_bools, reason = "several reasons can come together")]
+struct Ready {
+    is_stopped: bool,
+    has_new_mounts: bool,
+    has_clients: bool,
+    has_events: bool,
+}

@@ -1,0 +1,135 @@
+//! Changes of the mount table.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+
+use super::Watcher;
+use crate::area::{Area, Means, Plan, Planned};
+use crate::inotify;
+use crate::paths::as_path;
+
+/// The mount table of this process. Its descriptor reports `POLLPRI` after a change
+/// (`proc_pid_mountinfo(5)`).
+#[derive(Debug)]
+pub(super) struct MountTable(File);
+
+impl MountTable {
+    pub(super) fn open() -> io::Result<MountTable> {
+        File::open("/proc/self/mountinfo").map(MountTable)
+    }
+}
+
+impl AsFd for MountTable {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Watcher {
+    /// Compares the areas with the mount table, watches new mounts, and notes mounts that came or
+    /// went.
+    pub(super) fn update_areas(&mut self) {
+        let Plan(planned) = Plan::make(&self.areas.roots);
+        let old = std::mem::take(&mut self.areas.list);
+        let mut changed: Vec<Vec<u8>> = Vec::new();
+        let (mut kept, mut gone) = (Vec::new(), Vec::new());
+        for area in old {
+            if planned.contains(&area.planned) && self.is_watched(&area) {
+                kept.push(area);
+            } else {
+                gone.push(area);
+            }
+        }
+        if kept.len() == planned.len() && gone.is_empty() {
+            self.areas.list = kept;
+            return;
+        }
+        for area in gone {
+            if let Some(inotify) = &mut self.inotify {
+                inotify.forget_area(&area.planned.path);
+            }
+            changed.push(area.planned.path);
+        }
+        for planned in planned {
+            if !kept.iter().any(|area| area.planned == planned) {
+                changed.push(planned.path.clone());
+                let means = self.watch(&planned);
+                kept.push(Area { planned, means });
+            }
+        }
+        self.areas.list = kept;
+        self.areas.list.sort_by(|a, b| a.planned.path.cmp(&b.planned.path));
+        if let Ok(fanotify) = &mut self.fanotify {
+            fanotify.forget_places();
+        }
+        changed.sort();
+        changed.dedup();
+        for path in changed {
+            if self.areas.roots.contains(&path) {
+                self.areas.replace(&path, &mut self.notes);
+            }
+            // If the path is a root, another root may contain it.
+            self.notes.tree(&path);
+        }
+    }
+
+    /// Returns whether an area is still watched, although its mount looks the same. The kernel may
+    /// use the id of a mount again.
+    fn is_watched(&self, area: &Area) -> bool {
+        match (&area.means, &self.fanotify) {
+            (Means::Fanotify, Ok(fanotify)) => {
+                let dir = fsops::Dir::open(as_path(&area.planned.path));
+                dir.is_ok_and(|dir| fanotify.watches(&dir))
+            }
+            (Means::Inotify(..), _) => {
+                let inotify = self.inotify.as_ref();
+                inotify.is_some_and(|inotify| inotify.watches_area(&area.planned.path))
+            }
+            _ => true,
+        }
+    }
+
+    /// Starts to watch an area, and returns how.
+    fn watch(&mut self, planned: &Planned) -> Means {
+        if let Some(obstacle) = &planned.obstacle {
+            return Means::Unwatched(obstacle.clone());
+        }
+        let refused = match &self.fanotify {
+            Ok(fanotify) => {
+                let dir = fsops::Dir::open(as_path(&planned.path));
+                match dir.and_then(|dir| fanotify.watch(&dir)) {
+                    Ok(()) => return Means::Fanotify,
+                    Err(error) => fanotify_text(&error),
+                }
+            }
+            Err(reason) => reason.clone(),
+        };
+        self.watch_with_inotify(planned, refused)
+    }
+
+    fn watch_with_inotify(&mut self, planned: &Planned, refused: String) -> Means {
+        if self.inotify.is_none() {
+            match inotify::Source::new() {
+                Ok(source) => self.inotify = Some(source),
+                Err(error) => return Means::Unwatched(fsops::io_text(&error)),
+            }
+        }
+        let Some(inotify) = &mut self.inotify else { return Means::Unwatched(refused) };
+        match inotify.watch_area(&planned.path) {
+            Ok(dirs) => Means::Inotify(dirs, refused),
+            Err(obstacle) => Means::Unwatched(obstacle),
+        }
+    }
+}
+
+/// Returns why a file system cannot be watched as a whole.
+pub(super) fn fanotify_text(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::EPERM) => "only root may watch whole file systems".into(),
+        Some(libc::ENOSYS | libc::EINVAL) => "the kernel cannot watch whole file systems".into(),
+        Some(libc::EXDEV) => "it is a subvolume of btrfs".into(),
+        Some(libc::ENODEV | libc::EOPNOTSUPP) => "its files have no handles".into(),
+        _ => fsops::io_text(error),
+    }
+}

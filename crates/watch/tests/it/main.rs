@@ -1,0 +1,4 @@
+//! Tests with real file systems.
+
+mod changes;
+mod running;
