@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 
-use crate::area::{Areas, Means, OwnPaths};
+use crate::area::{Area, Areas, Means, OwnPaths};
 use crate::notes::Notes;
 use crate::socket::{Socket, Taken, watcher_paths};
 use crate::status::Control;
@@ -113,7 +113,7 @@ impl Watcher {
 
     /// Returns the roots and the mounts below them.
     pub fn watched(&self) -> Vec<Watched> {
-        let watched = |area: &crate::area::Area| Watched {
+        let watched = |area: &Area| Watched {
             path: area.planned.path.clone(),
             is_root: self.areas.roots.contains(&area.planned.path),
             file_system: area.planned.kind.clone(),
@@ -198,6 +198,14 @@ impl Watcher {
         }
         if results.iter().any(Result::is_err) {
             self.notes.lose(crate::answer::Unknown::EventsLost);
+        }
+        let inotify = self.inotify.as_ref();
+        let is_lost = |area: &Area| {
+            matches!(area.means, Means::Inotify(..))
+                && !inotify.is_some_and(|inotify| inotify.watches_area(&area.planned.path))
+        };
+        if self.areas.list.iter().any(is_lost) {
+            self.update_areas();
         }
     }
 }

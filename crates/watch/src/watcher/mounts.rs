@@ -116,7 +116,7 @@ impl Watcher {
             }
         }
         let Some(inotify) = &mut self.inotify else { return Means::Unwatched(refused) };
-        match inotify.watch_area(&planned.path) {
+        match inotify.watch_area(&planned.path, &self.areas.own) {
             Ok(dirs) => Means::Inotify(dirs, refused),
             Err(obstacle) => Means::Unwatched(obstacle),
         }

@@ -1,4 +1,11 @@
 //! Tests with real file systems.
 
+#![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
+
 mod changes;
+mod lifecycle;
+mod links;
+mod mounting;
+mod random;
 mod running;
+mod state;

@@ -1,12 +1,19 @@
 //! A watcher in a thread, and questions to it.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-use testkit::{TEST_TIMEOUT, TempTree};
-use watch::{Answer, Changes, Control, Entries, Options, Position, Unknown, Watched, Watcher, ask};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, skipped};
+use watch::{Answer, Changes, Control, Means, Options, Position, Unknown, Watched, Watcher, ask};
+
+/// The means that a watcher may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum By {
+    Fanotify,
+    Inotify,
+}
 
 /// A running watcher. Dropping it ends it.
 pub(crate) struct Running {
@@ -15,21 +22,47 @@ pub(crate) struct Running {
     pub(crate) watched: Vec<Watched>,
     pub(crate) control: Control,
     thread: Option<JoinHandle<std::io::Result<()>>>,
-    _home: TempTree,
+    home: Option<TempTree>,
 }
 
 impl Running {
-    /// Starts a watcher of some directories.
-    pub(crate) fn start(roots: &[&Path]) -> Running {
+    /// Starts a watcher of some directories. Returns `None` if this process may not use fanotify.
+    pub(crate) fn start(by: By, roots: &[&Path]) -> Option<Running> {
         let home = TempTree::new();
         let catalog = home.path().join("catalog.db");
+        let mut running = Running::start_at(&catalog, by, roots);
+        running.home = Some(home);
+        if by == By::Fanotify && !testkit::is_root() {
+            skipped("only root may watch whole file systems");
+            return None;
+        }
+        for watched in running.watched.iter().filter(|watched| watched.is_root) {
+            let is_right = match by {
+                By::Fanotify => watched.means == Means::Fanotify,
+                By::Inotify => matches!(watched.means, Means::Inotify(..)),
+            };
+            assert!(is_right, "{:?}", running.watched);
+        }
+        Some(running)
+    }
+
+    /// Starts a watcher for a catalog.
+    pub(crate) fn start_at(catalog: &Path, by: By, roots: &[&Path]) -> Running {
+        let catalog = catalog.to_path_buf();
         let roots: Vec<_> = roots.iter().map(|root| root.canonicalize().expect("a root")).collect();
-        let own = vec![catalog.clone()];
+        let own = vec![catalog.clone(), catalog.with_extension("runs")];
         let options = Options { catalog: catalog.clone(), roots: roots.clone(), own };
-        let watcher = Watcher::start(options).expect("started");
-        let (watched, control) = (watcher.watched(), watcher.control());
-        let thread = Some(std::thread::spawn(move || watcher.run()));
-        Running { catalog, roots, watched, control, thread, _home: home }
+        let (started, start) = channel();
+        let thread = std::thread::spawn(move || {
+            if by == By::Inotify {
+                drop_privilege();
+            }
+            let watcher = Watcher::start(options).expect("started");
+            started.send((watcher.watched(), watcher.control())).expect("the test waits");
+            watcher.run()
+        });
+        let (watched, control) = start.recv().expect("started");
+        Running { catalog, roots, watched, control, thread: Some(thread), home: None }
     }
 
     pub(crate) fn ask(&self, since: Option<Position>) -> Answer {
@@ -55,37 +88,26 @@ impl Drop for Running {
     }
 }
 
-/// Returns whether changes tell that an entry has to be checked. `before` is its metadata before the
-/// changes, if it had any.
-pub(crate) fn covers(changes: &Changes, path: &Path, before: Option<&fs::Metadata>) -> bool {
-    let now = fs::symlink_metadata(path).ok();
-    let inodes = [before, now.as_ref()].into_iter().flatten().map(|found| {
-        let device = found.dev();
-        let (major, minor) = (libc_major(device), libc_minor(device));
-        (major << 32 | minor, found.ino())
-    });
-    let has_inode = |key: (u64, u64)| changes.inodes.contains(&key);
-    let is_named = changes.dirs.iter().any(|dir| {
-        let Ok(rest) = path.strip_prefix(dir.path()) else { return false };
-        let mut rest = rest.components().map(|part| part.as_os_str().as_encoded_bytes());
-        match (&dir.entries, rest.next()) {
-            (Entries::Tree, _) => true,
-            (_, None) => false,
-            (Entries::All, Some(_)) => rest.next().is_none(),
-            (Entries::Names(names), Some(first)) => {
-                let is_deeper = rest.next().is_some();
-                names.iter().any(|(name, is_dir)| name == first && (*is_dir || !is_deeper))
+/// Makes fanotify refuse this thread.
+fn drop_privilege() {
+    let mut sets = capabilities(None).expect("known");
+    sets.effective.remove(CapabilitySet::SYS_ADMIN);
+    set_capabilities(None, sets).expect("fewer capabilities");
+}
+
+/// Calls a test with both means on each file system. Without root, calls it once with inotify.
+pub(crate) fn everywhere(test: impl Fn(By, &Path)) {
+    if !testkit::is_root() {
+        skipped("only root may watch whole file systems and mount");
+        test(By::Inotify, TempTree::new().path());
+        return;
+    }
+    for kind in FileSystem::ALL {
+        for by in [By::Fanotify, By::Inotify] {
+            match Mount::new(kind, 64 << 20) {
+                Ok(mount) => test(by, mount.path()),
+                Err(reason) => skipped(format!("{}: {reason}", kind.name())),
             }
         }
-    });
-    is_named || inodes.into_iter().any(has_inode)
-}
-
-/// The encoding of glibc (`gnu_dev_major` in sys/sysmacros.h).
-fn libc_major(device: u64) -> u64 {
-    device >> 8 & 0xFFF | device >> 32 & !0xFFF
-}
-
-fn libc_minor(device: u64) -> u64 {
-    device & 0xFF | device >> 12 & !0xFF
+    }
 }

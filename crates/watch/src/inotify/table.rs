@@ -1,0 +1,140 @@
+//! All watches, each with its parent and its name.
+//!
+//! The table contains no children, because it is large. To find the child of a directory, which is
+//! necessary only when a directory is moved, all watches are examined.
+
+use std::collections::HashMap;
+
+use crate::paths::joined;
+
+/// A watched directory.
+#[derive(Debug)]
+struct Node {
+    /// The watch of its parent, or `None` for the top directory of an area.
+    parent: Option<i32>,
+    /// Its name, or the absolute path of a top directory.
+    name: Box<[u8]>,
+}
+
+/// Watches by their numbers (`wd` in inotify(7)).
+#[derive(Debug, Default)]
+pub(super) struct Table(HashMap<i32, Node>);
+
+impl Table {
+    /// Adds a watch. If it exists, its directory has moved there.
+    pub(super) fn add(&mut self, watch: i32, parent: Option<i32>, name: &[u8]) {
+        self.0.insert(watch, Node { parent, name: name.into() });
+    }
+
+    pub(super) fn contains(&self, watch: i32) -> bool {
+        self.0.contains_key(&watch)
+    }
+
+    pub(super) fn remove(&mut self, watch: i32) {
+        self.0.remove(&watch);
+    }
+
+    /// Returns the names from a directory up to the top of its area, or `None` if a directory
+    /// between them is not watched.
+    fn up(&self, watch: i32) -> Option<Vec<(i32, &Node)>> {
+        let mut found = Vec::new();
+        let mut at = Some(watch);
+        while let Some(watch) = at {
+            let node = self.0.get(&watch)?;
+            found.push((watch, node));
+            at = node.parent;
+            // A directory is never below itself. If the table says so, it is outdated.
+            if found.len() > self.0.len() {
+                return None;
+            }
+        }
+        Some(found)
+    }
+
+    /// Returns the absolute path of a directory.
+    pub(super) fn path(&self, watch: i32) -> Option<Vec<u8>> {
+        let up = self.up(watch)?;
+        let mut nodes = up.into_iter().rev();
+        let top = nodes.next()?.1.name.to_vec();
+        Some(nodes.fold(top, |path, (_, node)| joined(&path, &node.name)))
+    }
+
+    /// Returns the path of a directory relative to the top of its area.
+    pub(super) fn path_below_top(&self, watch: i32) -> Option<Vec<u8>> {
+        let names = self.up(watch)?.into_iter().rev().skip(1).map(|(_, node)| &node.name[..]);
+        Some(names.collect::<Vec<_>>().join(&b'/'))
+    }
+
+    /// Returns the path of the top directory of an area.
+    pub(super) fn top(&self, watch: i32) -> Option<Vec<u8>> {
+        self.up(watch)?.last().map(|(_, top)| top.name.to_vec())
+    }
+
+    /// Returns whether a watch is that of the subdirectory `name`.
+    pub(super) fn is_child(&self, watch: i32, parent: i32, name: &[u8]) -> bool {
+        self.0.get(&watch).is_some_and(|node| node.parent == Some(parent) && *node.name == *name)
+    }
+
+    /// Returns the watch of the subdirectory `name`.
+    pub(super) fn child(&self, parent: i32, name: &[u8]) -> Option<i32> {
+        let is_child = |node: &Node| node.parent == Some(parent) && *node.name == *name;
+        self.0.iter().find(|(_, node)| is_child(node)).map(|(watch, _)| *watch)
+    }
+
+    /// Removes a directory and all directories below it, and returns their watches.
+    pub(super) fn remove_tree(&mut self, top: i32) -> Vec<i32> {
+        let is_below = |&watch: &i32| {
+            self.up(watch).is_none_or(|up| up.iter().any(|(above, _)| *above == top))
+        };
+        let found: Vec<i32> = self.0.keys().copied().filter(|watch| is_below(watch)).collect();
+        for watch in &found {
+            self.0.remove(watch);
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Table;
+
+    fn table() -> Table {
+        let mut table = Table::default();
+        table.add(1, None, b"/r");
+        table.add(2, Some(1), b"a");
+        table.add(3, Some(2), b"b");
+        table.add(4, Some(1), b"c");
+        table
+    }
+
+    #[test]
+    fn paths_follow_moved_directories() {
+        let mut table = table();
+        assert_eq!(table.path(3).as_deref(), Some(&b"/r/a/b"[..]));
+        assert_eq!(table.path_below_top(3).as_deref(), Some(&b"a/b"[..]));
+        assert_eq!(table.path_below_top(1).as_deref(), Some(&b""[..]));
+        assert_eq!((table.child(1, b"c"), table.child(1, b"x")), (Some(4), None));
+        assert_eq!(table.top(3).as_deref(), Some(&b"/r"[..]));
+        assert!(table.is_child(4, 1, b"c") && !table.is_child(4, 1, b"a"));
+        table.add(3, Some(4), b"d");
+        assert_eq!(table.path(3).as_deref(), Some(&b"/r/c/d"[..]));
+        assert_eq!(table.path(9), None);
+    }
+
+    #[test]
+    fn removed_directory_takes_those_below_with_it() {
+        let mut table = table();
+        let mut removed = table.remove_tree(2);
+        removed.sort_unstable();
+        assert_eq!(removed, [2, 3]);
+        assert!(table.contains(1) && table.contains(4));
+    }
+
+    #[test]
+    fn circle_has_no_path() {
+        let mut table = table();
+        table.add(2, Some(3), b"a");
+        assert_eq!(table.path(3), None);
+        assert_eq!(table.remove_tree(4).len(), 3, "outdated directories are removed, too");
+    }
+}

@@ -1,0 +1,1 @@
+//! Start, end, and clients.

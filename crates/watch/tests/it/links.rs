@@ -1,0 +1,99 @@
+//! Files with several names, of which not all are below the root. inotify cannot notice changes
+//! through other names.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use testkit::TreeBuilder;
+
+use crate::running::{By, Running, everywhere};
+use crate::state::{State, assert_covered};
+
+/// A change in the directory `out`, which contains links of the files in the directory `r`.
+type Change = fn(&Path);
+
+fn append(path: impl AsRef<Path>) {
+    let file = OpenOptions::new().append(true).open(path);
+    file.and_then(|mut file| file.write_all(b"more")).expect("appended");
+}
+
+const CHANGES: &[(&str, Change)] = &[
+    ("link", |top| fs::hard_link(top.join("r/single"), top.join("out/new")).expect("linked")),
+    ("write", |top| append(top.join("out/link"))),
+    ("unlink", |top| fs::remove_file(top.join("out/link")).expect("removed")),
+    ("write and unlink", |top| {
+        append(top.join("out/link"));
+        fs::remove_file(top.join("out/link")).expect("removed");
+    }),
+    ("write and rename", |top| {
+        append(top.join("out/link"));
+        fs::rename(top.join("out/link"), top.join("out/renamed")).expect("renamed");
+    }),
+    ("rename over a link", |top| {
+        fs::rename(top.join("out/other"), top.join("out/link")).expect("renamed");
+    }),
+    ("link inside, write and unlink", |top| {
+        let link = top.join("r/dir/short-lived");
+        fs::hard_link(top.join("r/single"), &link).expect("linked");
+        append(&link);
+        fs::remove_file(&link).expect("removed");
+    }),
+    ("write in a directory that was moved out", |top| {
+        fs::rename(top.join("r/dir"), top.join("out/dir")).expect("renamed");
+        append(top.join("out/dir/link"));
+    }),
+    ("write in a directory before it is moved out", |top| {
+        append(top.join("r/dir/link"));
+        fs::rename(top.join("r/dir"), top.join("out/dir")).expect("renamed");
+    }),
+    ("write in a directory that is removed", |top| {
+        fs::create_dir(top.join("out/dir")).expect("made");
+        fs::hard_link(top.join("r/single"), top.join("out/dir/link")).expect("linked");
+        append(top.join("out/dir/link"));
+        fs::remove_dir_all(top.join("out/dir")).expect("removed");
+    }),
+];
+
+#[test]
+fn changes_through_other_names_are_in_the_next_answer() {
+    everywhere(|by, top| {
+        if by == By::Inotify {
+            return;
+        }
+        for (number, (what, change)) in CHANGES.iter().enumerate() {
+            let top = top.join(number.to_string());
+            fs::create_dir(&top).expect("made");
+            TreeBuilder::new()
+                .file("r/file", "text")
+                .hard_link("r/file", "out/link")
+                .file("r/single", "text")
+                .file("r/inside", "text")
+                .hard_link("r/inside", "r/dir/link")
+                .file("out/other", "text")
+                .make(&top);
+            let Some(running) = Running::start(by, &[&top.join("r")]) else { return };
+            let before = State::of(&running.roots);
+            let position = running.position();
+            change(&top);
+            let changes = running.changes(position).expect("known");
+            let after = State::of(&running.roots);
+            assert!(!before.changed(&after).is_empty(), "{what} changes something");
+            let what = format!("{what} ({})", running.watched[0].file_system);
+            assert_covered(&before, &after, &changes, &what);
+        }
+    });
+}
+
+#[test]
+fn other_files_outside_are_not_noted() {
+    everywhere(|by, top| {
+        TreeBuilder::new().dir("r").file("out/a", "text").make(top);
+        let Some(running) = Running::start(by, &[&top.join("r")]) else { return };
+        let position = running.position();
+        append(top.join("out/a"));
+        fs::rename(top.join("out/a"), top.join("out/b")).expect("renamed");
+        fs::remove_file(top.join("out/b")).expect("removed");
+        assert_eq!(running.changes(position), Ok(watch::Changes::default()), "{by:?}");
+    });
+}

@@ -1,0 +1,1 @@
+//! Mounts that come and go.
