@@ -11,6 +11,7 @@
 //! the catalog: files that a filter excluded ([`Tree::left_out`]), files that could not be
 //! inspected, and files on a disk that is not mounted.
 
+pub(crate) mod changes;
 mod inodes;
 mod merge;
 mod outside;
@@ -21,7 +22,7 @@ use std::collections::HashSet;
 use std::thread::ScopedJoinHandle;
 
 use content::{Digest, Fingerprints, Head};
-use walk::{FileId, Tree};
+use walk::{DirId, FileId, Tree};
 
 use crate::error::Error;
 use crate::open::{CACHE_SIZE, COMMIT_TIMEOUT, Catalog, SMALL_CACHE_SIZE};
@@ -69,6 +70,8 @@ pub struct RowMap {
     /// True if all files of the tree are read again, regardless of what the catalog knows about
     /// them.
     reread: bool,
+    /// If not `None`, collects the rows that are gone or describe an older version of their file.
+    outdated: Option<Vec<FileRow>>,
     /// The row of the scan, once it exists.
     pub(crate) scan: Option<i64>,
 }
@@ -185,8 +188,7 @@ impl Catalog {
         if compare_all {
             matched.add_outside(self, tree, outside, &mut orphans)?;
         }
-        matched.match_moved_inodes(tree, &orphans);
-        matched.share_among_names(tree);
+        matched.relate(tree, &orphans);
         Ok(matched)
     }
 }
@@ -195,6 +197,20 @@ impl TreeMatch {
     /// Returns the files that have to be read again.
     pub fn suspects(&self) -> &[Suspect] {
         &self.rows.suspects
+    }
+
+    /// Uses what is known about an inode for its names without a row.
+    fn relate(&mut self, tree: &Tree, orphans: &Orphans) {
+        self.match_moved_inodes(tree, orphans);
+        self.share_among_names(tree);
+    }
+
+    /// Returns the rows of the tree's directories, in ascending order. Leaves out directories without a row.
+    fn dirs_with_rows(&self) -> Vec<(i64, DirId)> {
+        let dirs = (0u32..).zip(&self.rows.dir_rows).filter(|&(_, &row)| row != 0);
+        let mut dirs: Vec<(i64, DirId)> = dirs.map(|(id, &row)| (row, DirId(id))).collect();
+        dirs.sort_unstable();
+        dirs
     }
 
     /// Returns a match without rows, for a scan without a catalog or with a new one.

@@ -32,7 +32,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{At, Error};
 use crate::header::{APPLICATION, Found, identity, inspect};
-use crate::schema::{INDEXES, MIGRATIONS, VERSION};
+use crate::schema::{CHANGES_INDEXES, INDEXES, MIGRATIONS, VERSION};
 
 /// Suffix of the lock file. No other program uses this suffix for its own locks.
 const LOCK_SUFFIX: &str = ".lop-lock";
@@ -379,6 +379,15 @@ impl Writer {
         let path = self.catalog.path.as_os_str().as_bytes();
         let name = if self.is_new() { path.strip_suffix(b".new") } else { None };
         OsString::from_vec(name.unwrap_or(path).to_vec()).into()
+    }
+
+    /// Creates the indexes that scans of changes need ([`Catalog::match_changes`]), unless they exist.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be written. It is then unchanged.
+    pub fn index_for_changes(&self) -> Result<(), Error> {
+        self.catalog.run(CHANGES_INDEXES)
     }
 
     /// Creates the indexes of a new catalog.

@@ -17,3 +17,4 @@ pub(crate) mod space;
 pub(crate) mod top_groups;
 pub(crate) mod totals;
 pub(crate) mod unreliable;
+pub(crate) mod watched;

@@ -1,7 +1,7 @@
 //! Finds the regular files below a set of roots, in parallel, using about 40 bytes per file.
 //!
-//! [`walk`] lists directories, and [`from_list`] examines a list of paths. Both return a [`Tree`],
-//! in which files are identified by numbers. [`Opener`] opens a file by its number.
+//! [`walk`] lists directories, or examines only [`Changes`] in them. [`from_list`] examines a list of
+//! paths. Both return a [`Tree`], in which files are identified by numbers. [`Opener`] opens a file by its number.
 //!
 //! | module | contents |
 //! |---|---|
@@ -36,6 +36,7 @@ mod names;
 mod open;
 mod tree;
 
+pub use engine::changes::Changes;
 pub use engine::list::from_list;
 pub use engine::listing::Visitor;
 pub use engine::options::Options;

@@ -32,12 +32,7 @@ impl TreeMatch {
         orphans: &mut Orphans,
         outside: &mut Vec<NamedRow>,
     ) -> Result<(), Error> {
-        let mut dirs: Vec<(i64, DirId)> = (0u32..)
-            .zip(&self.rows.dir_rows)
-            .filter(|&(_, &row)| row != 0)
-            .map(|(id, &row)| (row, DirId(id)))
-            .collect();
-        dirs.sort_unstable();
+        let dirs = self.dirs_with_rows();
         let runs = &runs(tree, &dirs);
         let (sender, batches) = sync_channel(BATCHES_AHEAD);
         let mut readers = vec![batches];
@@ -69,7 +64,7 @@ impl TreeMatch {
     /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. The
     /// readers take turns: each sends all batches of one run of directories. `runs` is the number of
     /// runs.
-    fn merge(
+    pub(super) fn merge(
         &mut self,
         tree: &Tree,
         dirs: &[(i64, DirId)],
@@ -121,7 +116,7 @@ impl TreeMatch {
         let FileRow { inode, size, mtime_ns, ctime_ns, .. } = *row;
         let file = Remembered { size, inode, mtime_ns, ctime_ns };
         let mut listed =
-            here.iter().map(|&(_, dir)| dir).filter(|&dir| tree.dir(dir).complete).peekable();
+            here.iter().map(|&(_, dir)| dir).filter(|&dir| tree.has_examined(dir, name)).peekable();
         if listed.peek().is_none() || here.iter().any(|&(_, dir)| tree.left_out(dir, name, file)) {
             return false;
         }
@@ -135,7 +130,8 @@ impl TreeMatch {
     /// Compares a file with the row of the same name.
     fn match_row(&mut self, tree: &Tree, file: FileId, row: &FileRow) {
         let now = version(tree, file, &mut self.rows.volumes);
-        if row.same_version(&now) {
+        let is_same = row.same_version(&now);
+        if is_same {
             if row.allocated != now.allocated {
                 self.rows.resized.insert(file);
             }
@@ -145,15 +141,15 @@ impl TreeMatch {
                 return;
             }
         }
+        if let Some(outdated) = self.rows.outdated.as_mut().filter(|_| !is_same) {
+            outdated.push(*row);
+        }
         self.rows.touched.extend(row.content);
     }
 
     fn remove_row(&mut self, dir: i64, name: &[u8], row: FileRow, orphans: &mut Orphans) {
         self.rows.gone_files.push((dir, name.into()));
-        self.rows.touched.extend(row.content);
-        if row.head.is_some() || row.state.is_bad() {
-            orphans.insert((row.volume, row.inode), row);
-        }
+        self.rows.lose(&row, orphans);
     }
 
     /// Finds directories that are gone. A directory is gone if it is missing from the tree, its
@@ -167,12 +163,15 @@ impl TreeMatch {
         let present: HashSet<i64> = self.rows.dir_rows.iter().copied().collect();
         let mut missing = Vec::new();
         for (id, &row) in (0u32..).map(DirId).zip(&self.rows.dir_rows) {
-            if row == 0 || !tree.dir(id).complete {
+            if row == 0 {
                 continue;
             }
             let volume = tree.device_of(id).volume;
             for child in self.rows.dirs.children(row) {
-                if !present.contains(&child.id) && !tree.left_out_unseen(id, &child.name) {
+                let is_gone = !present.contains(&child.id)
+                    && tree.has_examined(id, &child.name)
+                    && !tree.left_out_unseen(id, &child.name);
+                if is_gone {
                     self.rows.dirs.each_below(child.id, |id| missing.push((id, volume)));
                 }
             }
@@ -182,19 +181,16 @@ impl TreeMatch {
         let mut kept: HashSet<i64> = HashSet::new();
         for &(dir, volume) in missing.iter().rev() {
             let (mut lost, before) = (Vec::new(), self.rows.offline);
-            let RowMap { volumes, offline, touched, .. } = &mut self.rows;
+            let rows = &mut self.rows;
             catalog.each_file_in(&mut statement, dir, |name, row| {
-                if volumes.is_offline(row.volume, &volume) {
-                    *offline += 1;
+                if rows.volumes.is_offline(row.volume, &volume) {
+                    rows.offline += 1;
                     return;
                 }
                 lost.push((dir, name.into()));
-                touched.extend(row.content);
-                if row.head.is_some() || row.state.is_bad() {
-                    orphans.insert((row.volume, row.inode), row);
-                }
+                rows.lose(&row, orphans);
             })?;
-            if *offline > before || kept.contains(&dir) {
+            if rows.offline > before || kept.contains(&dir) {
                 self.rows.gone_files.append(&mut lost);
                 kept.extend(self.rows.dirs.row(dir).map(|row| row.parent));
             } else {
@@ -202,6 +198,19 @@ impl TreeMatch {
             }
         }
         Ok(())
+    }
+}
+
+impl RowMap {
+    /// Notes that the file of a row is gone from its directory.
+    fn lose(&mut self, row: &FileRow, orphans: &mut Orphans) {
+        self.touched.extend(row.content);
+        if row.head.is_some() || row.state.is_bad() {
+            orphans.insert((row.volume, row.inode), *row);
+        }
+        if let Some(outdated) = &mut self.outdated {
+            outdated.push(*row);
+        }
     }
 }
 

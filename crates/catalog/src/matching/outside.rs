@@ -33,7 +33,7 @@ impl TreeMatch {
         partly: Vec<NamedRow>,
         orphans: &mut Orphans,
     ) -> Result<(), Error> {
-        let TreeMatch { fingerprints, rows } = self;
+        let rows = &self.rows;
         let inside: HashSet<i64> = rows.dir_rows.iter().chain(&rows.gone_dirs).copied().collect();
         let mut rest = Vec::new();
         rows.dirs.each_below(TOP, |id| rest.extend((!inside.contains(&id)).then_some(id)));
@@ -54,9 +54,21 @@ impl TreeMatch {
                 }
             })?;
         }
+        self.place_outside(tree, wanted, orphans);
+        Ok(())
+    }
+
+    /// Adds remembered files that the walk did not examine to the tree. The rows of a directory must be adjacent.
+    pub(super) fn place_outside(
+        &mut self,
+        tree: &mut Tree,
+        mut wanted: Vec<NamedRow>,
+        orphans: &mut Orphans,
+    ) {
         if wanted.is_empty() {
-            return Ok(());
+            return;
         }
+        let TreeMatch { fingerprints, rows } = self;
         let unreachable = &mut rows.unreachable;
         let silent = silent_volumes(&rows.dirs, &wanted);
         for found in wanted.extract_if(.., |found| silent.contains(&found.row.volume)) {
@@ -91,7 +103,6 @@ impl TreeMatch {
         for (row, id) in dirs {
             rows.dir_rows[id.0 as usize] = row;
         }
-        Ok(())
     }
 }
 

@@ -1,8 +1,9 @@
 //! The table `content` in memory, and the number of each content in [`Fingerprints`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use content::{ContentId, Digest, Fingerprints};
+use rusqlite::{OptionalExtension, Row};
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
@@ -15,6 +16,19 @@ pub(crate) struct ContentRow {
     pub(crate) digest: Option<Digest>,
     pub(crate) inodes: u32,
     pub(crate) reclaimable: u64,
+}
+
+impl ContentRow {
+    /// Reads the columns `id`, `digest`, `inodes` and `reclaimable`.
+    fn read(row: &Row<'_>) -> rusqlite::Result<ContentRow> {
+        let digest: Option<[u8; 32]> = row.get(1)?;
+        let reclaimable: i64 = row.get(3)?;
+        Ok(ContentRow {
+            digest: digest.map(Digest),
+            inodes: row.get(2)?,
+            reclaimable: reclaimable.cast_unsigned(),
+        })
+    }
 }
 
 /// The contents of the catalog, and their numbers in [`Fingerprints`].
@@ -38,19 +52,38 @@ struct Entry {
 }
 
 impl Contents {
+    /// Loads the rows with these ids, in any order.
+    pub(crate) fn load_some(
+        catalog: &Catalog,
+        ids: impl Iterator<Item = i64>,
+    ) -> Result<Contents, Error> {
+        let mut contents = Contents::default();
+        contents.extend(Contents::rows(catalog, ids)?);
+        Ok(contents)
+    }
+
+    /// Returns the rows with these ids, each once.
+    pub(crate) fn rows(
+        catalog: &Catalog,
+        ids: impl Iterator<Item = i64>,
+    ) -> Result<Vec<(i64, ContentRow)>, Error> {
+        let sql = "SELECT id, digest, inodes, reclaimable FROM content WHERE id = ?1";
+        let mut query = catalog.db.prepare_cached(sql).at(&catalog.path)?;
+        let ids: BTreeSet<i64> = ids.collect();
+        let mut rows = Vec::with_capacity(ids.len());
+        for id in ids {
+            let found = query.query_row([id], |row| Ok((id, ContentRow::read(row)?))).optional();
+            rows.extend(found.at(&catalog.path)?);
+        }
+        Ok(rows)
+    }
+
     pub(crate) fn load(catalog: &Catalog) -> Result<Contents, Error> {
         let sql = "SELECT id, digest, inodes, reclaimable FROM content ORDER BY id";
         let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
         let mut entries: Vec<Entry> = query
             .query_map([], |row| {
-                let digest: Option<[u8; 32]> = row.get(1)?;
-                let reclaimable: i64 = row.get(3)?;
-                let content = ContentRow {
-                    digest: digest.map(Digest),
-                    inodes: row.get(2)?,
-                    reclaimable: reclaimable.cast_unsigned(),
-                };
-                Ok(Entry { id: row.get(0)?, row: content, number: None })
+                Ok(Entry { id: row.get(0)?, row: ContentRow::read(row)?, number: None })
             })
             .and_then(Iterator::collect)
             .at(&catalog.path)?;

@@ -1,11 +1,12 @@
 //! The directories of a catalog, loaded into memory for matching with a tree.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rusqlite::{OptionalExtension, Statement, params};
 use walk::{DirId, Tree};
 
 use crate::error::{At, Error};
@@ -35,22 +36,90 @@ pub(crate) struct Row {
     pub(crate) name: Box<[u8]>,
 }
 
+impl Row {
+    /// Reads the columns `id`, `parent` and `name`.
+    fn read(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+        Ok(Row { id: row.get(0)?, parent: row.get(1)?, name: name(row, 2)?.into() })
+    }
+}
+
 impl Dirs {
     pub(crate) fn load(catalog: &Catalog) -> Result<Dirs, Error> {
         let sql = "SELECT id, parent, name FROM dir WHERE parent IS NOT NULL ORDER BY parent, name";
         let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
-        let rows: Vec<Row> = query
-            .query_map([], |row| {
-                Ok(Row { id: row.get(0)?, parent: row.get(1)?, name: name(row, 2)?.into() })
-            })
-            .and_then(Iterator::collect)
-            .at(&catalog.path)?;
+        let rows: Vec<Row> =
+            query.query_map([], Row::read).and_then(Iterator::collect).at(&catalog.path)?;
+        Dirs::of_rows(catalog, rows)
+    }
+
+    /// Returns the directories in `rows`, which must be sorted by parent and name.
+    fn of_rows(catalog: &Catalog, rows: Vec<Row>) -> Result<Dirs, Error> {
         let by_id = rows.iter().enumerate().map(|(index, row)| (row.id, index)).collect();
         let dirs = Dirs { rows, by_id };
         match dirs.orphans() {
             0 => Ok(dirs),
             orphans => Err(Error::Orphans { path: catalog.path.clone(), dirs: orphans, files: 0 }),
         }
+    }
+
+    /// Loads the directories of a tree with changed entries ([`walk::Changes`]): those that the tree contains, the
+    /// subdirectories of those that were listed, the names that were looked up, and everything below directories
+    /// that are gone.
+    pub(crate) fn load_for(catalog: &Catalog, tree: &Tree) -> Result<Dirs, Error> {
+        let mut some = SomeDirs::new(catalog)?;
+        let mut found: Vec<i64> = Vec::with_capacity(tree.dirs().len());
+        for (index, dir) in (0u32..).zip(tree.dirs()) {
+            let id = DirId(index);
+            let row = match (dir.parent, tree.dir_name(id)) {
+                (Some(parent), Some(name)) => {
+                    some.child(found[parent.0 as usize], name.to_bytes())?
+                }
+                _ => components(&tree.root_of(id).absolute)
+                    .try_fold(TOP, |parent, name| some.child(parent, name))?,
+            };
+            found.push(row);
+        }
+        let present: HashSet<i64> = found.iter().copied().collect();
+        let mut missing = Vec::new();
+        for (_, &row) in tree.dirs().iter().zip(&found).filter(|(dir, _)| dir.complete) {
+            missing.extend(some.children(row)?);
+        }
+        for (dir, name) in tree.looked_up() {
+            missing.push(some.child(found[dir.0 as usize], name)?);
+        }
+        for row in missing {
+            if row != 0 && !present.contains(&row) {
+                some.below(row)?;
+            }
+        }
+        some.finish(catalog)
+    }
+
+    /// Adds the directories with these ids and their ancestors.
+    pub(crate) fn add(
+        &mut self,
+        catalog: &Catalog,
+        ids: impl Iterator<Item = i64>,
+    ) -> Result<(), Error> {
+        let sql = "SELECT id, parent, name FROM dir WHERE id = ?1 AND parent IS NOT NULL";
+        let mut query = catalog.db.prepare(sql).at(&catalog.path)?;
+        let mut known: HashSet<i64> = self.by_id.keys().copied().collect();
+        known.insert(TOP);
+        let mut rows = std::mem::take(&mut self.rows);
+        for mut at in ids {
+            // A parent that is missing is reported as an orphan below.
+            while known.insert(at) {
+                let Some(row) = query.query_row([at], Row::read).optional().at(&catalog.path)?
+                else {
+                    break;
+                };
+                at = row.parent;
+                rows.push(row);
+            }
+        }
+        rows.sort_unstable_by(|a, b| (a.parent, &a.name).cmp(&(b.parent, &b.name)));
+        *self = Dirs::of_rows(catalog, rows)?;
+        Ok(())
     }
 
     /// Returns the number of directories without a valid parent. A directory is created after its
@@ -121,6 +190,71 @@ impl Dirs {
             stack.extend(self.children(id).iter().map(|row| row.id));
         }
     }
+}
+
+/// Loads single rows of `dir`.
+struct SomeDirs<'c> {
+    path: &'c Path,
+    named: Statement<'c>,
+    in_parent: Statement<'c>,
+    below: Statement<'c>,
+    rows: HashMap<i64, Row>,
+}
+
+impl<'c> SomeDirs<'c> {
+    fn new(catalog: &'c Catalog) -> Result<SomeDirs<'c>, Error> {
+        let prepare = |sql: &str| catalog.db.prepare(sql).at(&catalog.path);
+        let columns = "SELECT dir.id, dir.parent, dir.name FROM dir";
+        Ok(SomeDirs {
+            path: &catalog.path,
+            named: prepare(&format!("{columns} WHERE parent = ?1 AND name = ?2"))?,
+            in_parent: prepare(&format!("{columns} WHERE parent = ?1"))?,
+            below: prepare(&format!(
+                "{BELOW} {columns} JOIN below ON below.id = dir.id WHERE dir.id <> ?1"
+            ))?,
+            rows: HashMap::new(),
+        })
+    }
+
+    /// Loads the directory `name` in `parent`. Returns its id; 0 if there is none, or if `parent` is 0.
+    fn child(&mut self, parent: i64, name: &[u8]) -> Result<i64, Error> {
+        let found = self.named.query_row(params![parent, name], Row::read).optional();
+        Ok(found.at(self.path)?.map_or(0, |row| {
+            let id = row.id;
+            self.rows.insert(id, row);
+            id
+        }))
+    }
+
+    /// Loads the subdirectories of a directory. Returns their ids.
+    fn children(&mut self, parent: i64) -> Result<Vec<i64>, Error> {
+        load_all(&mut self.in_parent, parent, &mut self.rows).at(self.path)
+    }
+
+    /// Loads all directories below a directory.
+    fn below(&mut self, id: i64) -> Result<(), Error> {
+        load_all(&mut self.below, id, &mut self.rows).map(drop).at(self.path)
+    }
+
+    fn finish(self, catalog: &Catalog) -> Result<Dirs, Error> {
+        let mut rows: Vec<Row> = self.rows.into_values().collect();
+        rows.sort_unstable_by(|a, b| (a.parent, &a.name).cmp(&(b.parent, &b.name)));
+        Dirs::of_rows(catalog, rows)
+    }
+}
+
+fn load_all(
+    statement: &mut Statement<'_>,
+    value: i64,
+    rows: &mut HashMap<i64, Row>,
+) -> rusqlite::Result<Vec<i64>> {
+    let mut ids = Vec::new();
+    for row in statement.query_map([value], Row::read)? {
+        let row = row?;
+        ids.push(row.id);
+        rows.insert(row.id, row);
+    }
+    Ok(ids)
 }
 
 /// Returns the range, in byte order, of all paths below an absolute path `x`: from `x/` to `x0`,

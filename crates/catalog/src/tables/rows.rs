@@ -145,7 +145,7 @@ pub(crate) struct RowBatch {
 }
 
 impl RowBatch {
-    fn push(&mut self, dir: i64, name: &[u8], row: FileRow) {
+    pub(crate) fn push(&mut self, dir: i64, name: &[u8], row: FileRow) {
         self.names.extend_from_slice(name);
         self.rows.push((dir, self.names.len(), row));
     }

@@ -3,6 +3,8 @@
 use content::{ContentId, Fingerprints};
 use walk::{Problem, Tree};
 
+use crate::read::watched::WatchPosition;
+
 /// The record of a scan.
 #[derive(Clone, Debug)]
 pub struct ScanRecord {
@@ -16,6 +18,8 @@ pub struct ScanRecord {
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,
+    /// The position among the noted changes before the scan began, if a watcher noted it.
+    pub position: Option<WatchPosition>,
 }
 
 /// The number of inodes with the same content, and the bytes that keeping only one of them would

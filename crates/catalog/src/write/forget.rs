@@ -80,8 +80,10 @@ impl Catalog {
         self.write_counts(&counts, &HashMap::new())
     }
 
-    /// Forgets roots, their sizes, and problems at and below a path.
+    /// Forgets roots, their sizes, and problems at and below a path. The next scan of a root above the path examines
+    /// everything, because no watcher notes what lop forgets.
     fn forget_scans(&self, path: &[u8]) -> Result<(), Error> {
+        self.run("UPDATE root SET watcher = NULL, position = NULL")?;
         let (from, to) = range_below(path);
         for (table, path_column) in [("root", "path"), ("problem", "path"), ("scan_space", "root")]
         {

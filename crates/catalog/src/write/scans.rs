@@ -45,8 +45,10 @@ pub(crate) fn write_scan(
             let sql = format!("DELETE FROM {table} WHERE {below}");
             db.execute(&sql, params![root.absolute, from, to]).at(path)?;
         }
-        db.execute("INSERT INTO root (path, scan) VALUES (?1, ?2)", params![root.absolute, scan])
-            .at(path)?;
+        let sql = "INSERT INTO root (path, scan, watcher, position) VALUES (?1, ?2, ?3, ?4)";
+        let watcher = record.position.map(|position| position.watcher);
+        let position = record.position.map(|position| position.number.cast_signed());
+        db.execute(sql, params![root.absolute, scan, watcher, position]).at(path)?;
     }
     let sql = "INSERT INTO problem (scan, path, reason) VALUES (?1, ?2, ?3)";
     let mut insert = db.prepare(sql).at(path)?;

@@ -3,20 +3,27 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use fsops::Stat;
 use runtime::Progress;
 use testkit::{TempTree, TreeBuilder};
-use walk::{FileId, Filter, Tree};
+use walk::{Changes, FileId, Filter, Tree};
 
 pub(crate) fn walked(roots: &[&Path]) -> Tree {
+    walked_changes(roots, None)
+}
+
+/// Walks only `changes` below the roots, if there are any.
+pub(crate) fn walked_changes(roots: &[&Path], changes: Option<Changes>) -> Tree {
     let options = walk::Options {
         filter: Filter::default(),
         one_file_system: false,
         threads: device::Threads { first: 2, grows: true },
-        disks: std::sync::Arc::default(),
+        disks: Arc::default(),
         open_dirs: 8,
         root_timeout: std::time::Duration::from_secs(60),
+        changes: changes.map(Arc::new),
         own: walk::OwnFiles::default(),
     };
     let roots: Vec<PathBuf> = roots.iter().map(|root| root.to_path_buf()).collect();

@@ -29,11 +29,17 @@ pub(crate) fn compare(tree: &Tree, fingerprints: &Fingerprints) -> Vec<CopyCount
             fingerprints.drop_file(id.0);
             continue;
         };
-        let head = usize::try_from(head_length(bytes.len() as u64)).expect("small");
-        fingerprints.set_head(id.0, head_of(&bytes[..head]));
+        read_head(tree, fingerprints, id);
         same.entry(Digest::of(&bytes)).or_default().push(id);
     }
     same.into_iter().map(|(digest, members)| number(tree, fingerprints, digest, &members)).collect()
+}
+
+/// Records the head of a file, unless the file has changed.
+pub(crate) fn read_head(tree: &Tree, fingerprints: &Fingerprints, id: FileId) {
+    let Some(bytes) = read(tree, id) else { return };
+    let head = usize::try_from(head_length(bytes.len() as u64)).expect("small");
+    fingerprints.set_head(id.0, head_of(&bytes[..head]));
 }
 
 /// Reads a file. Returns `None` if the file has changed since the walk.

@@ -9,10 +9,11 @@ use testkit::TreeBuilder;
 use crate::sandbox::Sandbox;
 
 /// A catalog in each format, starting with format 1. Append only.
-const STORED: [&str; 3] = [
+const STORED: [&str; 4] = [
     include_str!("../data/v1.sql"),
     include_str!("../data/v2.sql"),
     include_str!("../data/v3.sql"),
+    include_str!("../data/v4.sql"),
 ];
 
 /// The digest of "alike", as `b3sum` prints it.

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests create and change the trees that they scan")]
 
 mod allocated;
+mod changes;
 mod content_index;
 mod disk;
 mod engine;

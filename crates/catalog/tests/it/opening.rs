@@ -203,8 +203,8 @@ fn a_newer_format_is_reported_with_both_numbers() {
     sandbox.run("PRAGMA user_version = 77");
     let before = fs::read(sandbox.path()).expect("readable");
     for error in refusals(&sandbox.path()) {
-        assert!(matches!(error, Error::TooNew { found: 77, known: 3, .. }), "{error:?}");
-        let said = "has format 77; this lop knows formats up to 3";
+        assert!(matches!(error, Error::TooNew { found: 77, known: 4, .. }), "{error:?}");
+        let said = "has format 77; this lop knows formats up to 4";
         assert!(error.to_string().ends_with(said), "{error}");
     }
     assert!(fs::read(sandbox.path()).expect("readable") == before);
@@ -216,9 +216,9 @@ fn an_older_format_is_reported_and_migrated_by_a_scan() {
     sandbox.make_dir();
     sandbox.run(include_str!("../data/v1.sql"));
     let error = refusal(&sandbox.path());
-    assert!(matches!(error, Error::TooOld { found: 1, known: 3, .. }), "{error:?}");
+    assert!(matches!(error, Error::TooOld { found: 1, known: 4, .. }), "{error:?}");
     sandbox.scan(&[tree().path()]);
-    assert_eq!(sandbox.query("PRAGMA user_version"), ["3"]);
+    assert_eq!(sandbox.query("PRAGMA user_version"), ["4"]);
     assert_eq!(sandbox.catalog().load(Rows::All).expect("loads").tree.files().len(), 6);
 }
 

@@ -9,10 +9,10 @@ use content::Fingerprints;
 use rusqlite::Connection;
 use rusqlite::types::Value;
 use testkit::TempTree;
-use walk::{FileId, Problem, Tree};
+use walk::{Changes, FileId, Problem, Tree};
 
-use crate::disk::{bytes, ids, walked};
-use crate::engine::compare;
+use crate::disk::{bytes, ids, walked, walked_changes};
+use crate::engine::{compare, read_head};
 
 /// A catalog in its own directory.
 pub(crate) struct Sandbox {
@@ -21,7 +21,7 @@ pub(crate) struct Sandbox {
 
 impl Sandbox {
     pub(crate) fn new() -> Sandbox {
-        Sandbox { dir: TempTree::new() }
+        Sandbox { dir: TempTree::in_memory() }
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -65,6 +65,44 @@ impl Sandbox {
     /// Scans as if the scan started at this time.
     pub(crate) fn scan_at(&self, roots: &[&Path], started: SystemTime) -> Scan {
         self.learn(walked(roots), started, compare)
+    }
+
+    /// Scans only the noted entries, as if the scan started at this time. Returns how many files the scan read or
+    /// compared.
+    pub(crate) fn scan_changes(
+        &self,
+        roots: &[&Path],
+        mut notes: Changes,
+        started: SystemTime,
+    ) -> usize {
+        let writer = self.writer();
+        writer.index_for_changes().expect("indexed");
+        let catalog = writer.catalog();
+        let absolute: Vec<Vec<u8>> = roots.iter().map(|root| bytes(root)).collect();
+        let absolute: Vec<&[u8]> = absolute.iter().map(Vec::as_slice).collect();
+        for path in catalog.unsettled(&absolute).expect("query succeeds").expect("few") {
+            notes.add_tree(&path);
+        }
+        let (mut tree, found) = loop {
+            let tree = walked_changes(roots, Some(notes.clone()));
+            let mut found = catalog.match_changes(&tree).expect("matches");
+            let further = found.further_names(catalog, &tree).expect("query succeeds");
+            if further.is_empty() {
+                break (tree, found);
+            }
+            further.iter().for_each(|path| notes.add_entry(path));
+        };
+        for file in found.without_head(catalog, &tree).expect("query succeeds") {
+            read_head(&tree, found.fingerprints(), file);
+        }
+        let matched = found.add_candidates(catalog, &mut tree).expect("adds");
+        let copies = compare(&tree, &matched.fingerprints);
+        let problems: Vec<&Problem> = tree.problems.iter().collect();
+        let files = tree.files().len();
+        writer
+            .commit(&tree, matched, copies.into_iter(), &problems, &record(started), &[])
+            .expect("commits");
+        files
     }
 
     /// Commits a tree with what `engine` finds out about its files.
@@ -160,7 +198,14 @@ pub(crate) fn record(started: SystemTime) -> ScanRecord {
     let since = started.duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
     let started_ms = i64::try_from(since.as_millis()).expect("before the end of time");
     let options = "--empty".to_string();
-    ScanRecord { started_ms, finished_ms: started_ms + 5, options, files: 7, bytes: 70 }
+    ScanRecord {
+        started_ms,
+        finished_ms: started_ms + 5,
+        options,
+        files: 7,
+        bytes: 70,
+        position: None,
+    }
 }
 
 /// Returns copy counts, and calls `probe` before the first one. A commit iterates over the counts

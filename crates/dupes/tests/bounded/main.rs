@@ -47,6 +47,7 @@ fn a_scan_beyond_its_memory_bound_finds_the_same_groups() {
         disks: Arc::default(),
         open_dirs: 16,
         root_timeout: std::time::Duration::from_secs(60),
+        changes: None,
         own: walk::OwnFiles::default(),
     };
     let compare = dupes::Options {

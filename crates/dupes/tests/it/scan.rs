@@ -37,6 +37,7 @@ pub(crate) fn setup() -> Setup {
             disks: Arc::default(),
             open_dirs: 16,
             root_timeout: std::time::Duration::from_secs(60),
+            changes: None,
             own: walk::OwnFiles::default(),
         },
         find: dupes::Options {

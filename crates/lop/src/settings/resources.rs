@@ -83,6 +83,7 @@ impl Resources {
             disks: Arc::clone(&self.disks),
             open_dirs: self.open_dirs,
             root_timeout: ROOT_TIMEOUT,
+            changes: None,
             own,
         }
     }

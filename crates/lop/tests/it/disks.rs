@@ -287,6 +287,7 @@ fn a_root_that_never_answers_is_given_up_when_all_others_have_been_walked() {
         disks: std::sync::Arc::default(),
         open_dirs: 8,
         root_timeout: Duration::from_millis(500),
+        changes: None,
         own: walk::OwnFiles::default(),
     };
     let tree =

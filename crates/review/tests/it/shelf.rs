@@ -138,8 +138,14 @@ impl Shelf {
         let started = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("after 1970");
         let started_ms = i64::try_from(started.as_millis()).expect("small");
         let options = String::new();
-        let record =
-            ScanRecord { started_ms, finished_ms: started_ms, options, files: 1, bytes: 1 };
+        let record = ScanRecord {
+            started_ms,
+            finished_ms: started_ms,
+            options,
+            files: 1,
+            bytes: 1,
+            position: None,
+        };
         writer.commit(&tree, found, counts.into_iter(), &[], &record, &[]).expect("commits");
     }
 

@@ -22,6 +22,7 @@ pub(crate) fn scan(root: &Path, catalog: &Path) {
         disks: Arc::default(),
         open_dirs: 8,
         root_timeout: Duration::from_secs(60),
+        changes: None,
         own: walk::OwnFiles::default(),
     };
     let roots = [root.to_path_buf()];
@@ -43,6 +44,7 @@ pub(crate) fn scan(root: &Path, catalog: &Path) {
         options: String::new(),
         files: 0,
         bytes: 0,
+        position: None,
     };
     writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
 }

@@ -45,7 +45,8 @@ impl Scanned {
         };
         let ms = day * 24 * 3600 * 1000;
         let (files, bytes, options) = (0, 0, options.to_string());
-        let record = ScanRecord { started_ms: ms, finished_ms: ms, options, files, bytes };
+        let (started_ms, finished_ms) = (ms, ms);
+        let record = ScanRecord { started_ms, finished_ms, options, files, bytes, position: None };
         let sizes = sizes(&tree);
         writer.commit(&tree, known, std::iter::empty(), &[], &record, &sizes).expect("commits");
     }
@@ -73,6 +74,7 @@ fn walk_options() -> walk::Options {
         disks: Arc::default(),
         open_dirs: 8,
         root_timeout: Duration::from_secs(60),
+        changes: None,
         own: walk::OwnFiles::default(),
     }
 }

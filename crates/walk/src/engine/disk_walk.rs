@@ -214,6 +214,7 @@ impl<'a> DiskWalk<'a> {
             disk: &self.disk,
             listed: &self.listed.keys,
             root_given: &found.root.given,
+            root_absolute: &found.root.absolute,
             top: found.id,
             top_dir: dir,
             id: stat.mount,

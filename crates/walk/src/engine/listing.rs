@@ -1,7 +1,7 @@
 //! Lists one directory. Stores the names of subdirectories and the records of regular files, and
 //! counts all other entries.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::io;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -9,6 +9,7 @@ use device::{Disk, WaitMeter};
 use fsops::{Dir, DirBuffer, DirItem, FileKey, Kind, Op, Stat, Volume};
 use runtime::Progress;
 
+use crate::engine::changes::Names;
 use crate::filter::own::OwnFiles;
 use crate::filter::system::is_system_dir;
 use crate::filter::{Filter, QUARANTINE_PREFIX};
@@ -32,6 +33,8 @@ pub(crate) struct Listing<'a> {
     pub(crate) stat: &'a Stat,
     /// The directory's file system.
     pub(crate) volume: Volume,
+    /// The names to look up; `None` to list the directory.
+    pub(crate) names: Option<Names<'a>>,
     /// The path of the directory below the root, if the filter needs paths.
     pub(crate) below_root: Option<Vec<u8>>,
     /// Function that returns the printed path of the directory.
@@ -81,6 +84,11 @@ impl Listing<'_> {
         meter: &mut WaitMeter<'_>,
     ) -> io::Result<()> {
         let mut counted = (store.entries, store.bytes);
+        if let Some(names) = self.names {
+            let looked_up = self.look_up(names, store, meter);
+            self.count(store, &mut counted);
+            return looked_up;
+        }
         let own_entries = store.entries + OWN_ENTRIES;
         let (mut is_stopped, mut is_shared) = (false, false);
         let listed = self.dir.for_each(buffer, |item| {
@@ -119,20 +127,52 @@ impl Listing<'_> {
             },
             kind => (kind, None),
         };
+        // On a cold disk, parallel or sorted queries are faster than one query at a time.
+        if kind == Kind::File && stat.is_none() && (is_shared || self.disk.is_cold()) {
+            return self.defer_file(item, store);
+        }
+        self.examine(item.name, item.inode, kind, stat, store);
+    }
+
+    fn examine(&self, name: &CStr, inode: u64, kind: Kind, stat: Option<Stat>, store: &mut Store) {
         match kind {
             Kind::Dir => {
-                if self.enters(item.name, store) {
-                    store.children.extend_from_slice(item.name.to_bytes_with_nul());
-                    store.child_inodes.push(item.inode);
+                if self.enters(name, store) {
+                    store.children.extend_from_slice(name.to_bytes_with_nul());
+                    store.child_inodes.push(inode);
                 }
             }
-            // On a cold disk, parallel or sorted queries are faster than one query at a time.
-            Kind::File if stat.is_none() && (is_shared || self.disk.is_cold()) => {
-                self.defer_file(item, store);
-            }
-            Kind::File => self.file(item.name, stat, store),
+            Kind::File => self.file(name, stat, store),
             other => skip_kind(other, &mut store.skipped),
         }
+    }
+
+    /// Examines single entries without listing the directory. Records their names, even of entries that do not
+    /// exist.
+    fn look_up(
+        &self,
+        names: Names<'_>,
+        store: &mut Store,
+        meter: &mut WaitMeter<'_>,
+    ) -> io::Result<()> {
+        for bytes in names.iter() {
+            if store.entries.is_multiple_of(CLOCK_INTERVAL) {
+                meter.tick();
+                if self.progress.poll_stop() {
+                    return Err(io::ErrorKind::Interrupted.into());
+                }
+            }
+            // A name of a directory entry contains no NUL.
+            let Ok(name) = CString::new(bytes) else { continue };
+            store.entries += 1;
+            store.looked_up.push((self.id, bytes.into()));
+            match self.dir.stat_child(&name) {
+                Ok(stat) => self.examine(&name, stat.inode, stat.kind, Some(stat), store),
+                Err(e) if fsops::is_gone(&e) => {}
+                Err(e) => self.problem(&name, Op::Stat, e, store),
+            }
+        }
+        Ok(())
     }
 
     fn file(&self, name: &CStr, stat: Option<Stat>, store: &mut Store) {

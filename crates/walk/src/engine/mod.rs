@@ -1,5 +1,6 @@
 //! The walk itself: roots, disks, mounts, worker threads, listings.
 
+pub(crate) mod changes;
 mod deferred;
 mod disk_walk;
 pub(crate) mod list;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use device::{Disks, Threads};
 
+use crate::engine::changes::Changes;
 use crate::filter::Filter;
 use crate::filter::own::OwnFiles;
 
@@ -26,4 +27,6 @@ pub struct Options {
     /// Lop's own files. They are skipped without being counted, because the catalog can change
     /// during the walk.
     pub own: OwnFiles,
+    /// The entries to examine; `None` for everything below the roots.
+    pub changes: Option<Arc<Changes>>,
 }

@@ -7,6 +7,7 @@ use device::{Disk, Queue, WaitMeter};
 use fsops::{Dir, DirBuffer, FileKey, Op, Stat, Volume};
 use runtime::{Mutex, Progress};
 
+use crate::engine::changes::{Names, View};
 use crate::engine::listing::{Automount, Listing, Visitor};
 use crate::engine::options::Options;
 use crate::filter::Filter;
@@ -37,6 +38,7 @@ pub(crate) struct Mount<'a> {
     /// Directories that were listed before the walk of this mount.
     pub(crate) listed: &'a HashMap<FileKey, DirId>,
     pub(crate) root_given: &'a [u8],
+    pub(crate) root_absolute: &'a [u8],
     pub(crate) top: DirId,
     pub(crate) top_dir: &'a Dir,
     pub(crate) id: u64,
@@ -60,6 +62,12 @@ impl Mount<'_> {
         }
         let below = self.table.read().path_below(Some(self.top), id);
         self.top_dir.open_below(&below)
+    }
+
+    /// Returns the part of a directory to examine.
+    fn view(&self, id: DirId) -> View<'_> {
+        let Some(changes) = &self.options.changes else { return View::All };
+        changes.view(self.root_absolute, &self.table.read().path_below(None, id))
     }
 
     /// Returns a directory's printed path.
@@ -110,6 +118,11 @@ impl<'a> Worker<'a> {
     }
 
     fn directory(&mut self, id: DirId, meter: &mut WaitMeter<'_>) -> io::Result<()> {
+        let names = match self.mount.view(id) {
+            View::Nothing => return Ok(()),
+            View::Names(names) => Some(names),
+            View::All => None,
+        };
         let dir = self.open_dir(id)?;
         let stat = dir.stat()?;
         if stat.mount != self.mount.id || stat.device != self.mount.device {
@@ -121,7 +134,7 @@ impl<'a> Worker<'a> {
             self.store.skipped.seen_before += 1;
             return Ok(());
         }
-        let listed = self.list(id, &dir, &stat, meter);
+        let listed = self.list(id, &dir, &stat, names, meter);
         self.open.push((id, dir));
         listed
     }
@@ -131,6 +144,7 @@ impl<'a> Worker<'a> {
         id: DirId,
         dir: &Dir,
         stat: &Stat,
+        names: Option<Names<'_>>,
         meter: &mut WaitMeter<'_>,
     ) -> io::Result<()> {
         let first = to_u32(self.store.files.len());
@@ -151,6 +165,7 @@ impl<'a> Worker<'a> {
             dir,
             stat,
             volume,
+            names,
             below_root,
             path,
             visitor,
@@ -159,7 +174,7 @@ impl<'a> Worker<'a> {
             progress,
         };
         let done = listing.run(&mut self.buffer, &mut self.store, meter);
-        self.submit(id, dir, stat, first, done.is_ok())?;
+        self.submit(id, dir, stat, first, done.is_ok() && names.is_none())?;
         done
     }
 

@@ -37,6 +37,7 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
         tree.problems.append(&mut store.problems);
         tree.stores.append(&mut store.stores);
         tree.skipped_names.append(&mut store.skipped_names);
+        tree.looked_up.append(&mut store.looked_up);
         tree.skipped.add(&store.skipped);
     }
     for dir in &mut dirs.records {
@@ -48,5 +49,6 @@ pub(crate) fn assemble(mut tree: Tree, mut dirs: Directories, stores: Vec<Store>
     tree.devices = dirs.devices;
     tree.problems.sort_by(|a, b| a.path.cmp(&b.path));
     tree.skipped_names.sort();
+    tree.looked_up.sort_unstable();
     tree
 }

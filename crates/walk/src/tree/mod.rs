@@ -50,6 +50,8 @@ pub struct Tree {
     /// Printed paths of the quarantine directories that the walk skipped.
     pub stores: Vec<Vec<u8>>,
     pub(crate) skipped_names: SkippedNames,
+    /// Names that were looked up without listing their directory, in ascending order.
+    pub(crate) looked_up: Vec<(DirId, Box<[u8]>)>,
 }
 
 impl Tree {
@@ -206,6 +208,22 @@ impl Tree {
     /// metadata of the skipped file, it must match `file`.
     pub fn left_out(&self, dir: DirId, name: &[u8], file: Remembered) -> bool {
         self.left_out_unseen(dir, name) || self.skipped_names.has(dir, name, Some(file))
+    }
+
+    /// Returns the directories and names that the walk looked up without listing the directory, in ascending
+    /// order. Includes names that do not exist.
+    pub fn looked_up(&self) -> &[(DirId, Box<[u8]>)] {
+        &self.looked_up
+    }
+
+    /// Returns whether the walk examined the entry `name` of a directory, or found that it does not exist.
+    pub fn has_examined(&self, dir: DirId, name: &[u8]) -> bool {
+        let is_looked_up = || {
+            let key =
+                |(in_dir, found): &(DirId, Box<[u8]>)| (*in_dir, found.as_ref()).cmp(&(dir, name));
+            self.looked_up.binary_search_by(key).is_ok()
+        };
+        self.dir(dir).complete || is_looked_up()
     }
 
     /// Returns whether the walk skipped a name in a directory before querying its metadata. The

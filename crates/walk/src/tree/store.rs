@@ -30,6 +30,8 @@ pub(crate) struct Store {
     pub(crate) skipped: Skipped,
     pub(crate) problems: Vec<Problem>,
     pub(crate) skipped_names: SkippedNames,
+    /// Names that were looked up without listing their directory.
+    pub(crate) looked_up: Vec<(DirId, Box<[u8]>)>,
     /// Paths of the quarantine directories that were skipped.
     pub(crate) stores: Vec<Vec<u8>>,
     /// Subdirectories of the directory being listed, as NUL-terminated names.
@@ -58,6 +60,7 @@ impl Store {
             skipped: Skipped::default(),
             problems: Vec::new(),
             skipped_names: SkippedNames::default(),
+            looked_up: Vec::new(),
             stores: Vec::new(),
             children: Vec::new(),
             child_inodes: Vec::new(),

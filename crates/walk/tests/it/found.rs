@@ -21,6 +21,7 @@ pub(crate) fn options() -> Options {
         disks: Arc::default(),
         open_dirs: 8,
         root_timeout: std::time::Duration::from_secs(60),
+        changes: None,
         own: walk::OwnFiles::default(),
     }
 }

@@ -1,0 +1,270 @@
+//! Matches a tree that contains only changed entries ([`walk::Changes`]) with the catalog.
+//!
+//! The time depends on the number of changes, and hardly on the number of remembered files: rows are
+//! looked up by name, by inode, and by size and head. Matching takes two steps. [`Catalog::match_changes`]
+//! matches the rows of the examined names. After the caller has read the heads of new and changed files,
+//! [`ChangesMatch::add_candidates`] adds the remembered files that may be identical to them.
+//!
+//! A change of an inode affects all its names, but the kernel reports it for one name. If an inode has
+//! further names ([`ChangesMatch::further_names`]), the caller walks again and examines them too.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::mpsc::sync_channel;
+
+use content::Fingerprints;
+use rusqlite::{OptionalExtension, Params, params};
+use walk::{DirId, FileId, Tree};
+
+use super::stored::{NamedRow, Orphans, Stored};
+use super::{RowMap, TreeMatch};
+use crate::error::{At, Error};
+use crate::open::Catalog;
+use crate::tables::contents::Contents;
+use crate::tables::dirs::Dirs;
+use crate::tables::rows::{FileRow, RowBatch, name};
+use crate::tables::versions::version;
+use crate::tables::volumes::Volumes;
+
+/// The changed entries of a tree, matched with the catalog.
+#[derive(Debug)]
+pub struct ChangesMatch {
+    matched: TreeMatch,
+    orphans: Orphans,
+    /// The directory row and name of every row that was matched or is gone.
+    examined: HashSet<(i64, Box<[u8]>)>,
+}
+
+impl Catalog {
+    /// Matches the files of `tree`, which must be the result of a walk with [`walk::Changes`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged. The catalog is unchanged.
+    pub fn match_changes(&self, tree: &Tree) -> Result<ChangesMatch, Error> {
+        let mut rows = RowMap {
+            volumes: Volumes::load(self)?,
+            dirs: Dirs::load_for(self, tree)?,
+            stored: vec![Stored::Nothing; tree.files().len()],
+            outdated: Some(Vec::new()),
+            ..RowMap::default()
+        };
+        rows.dir_rows = rows.dirs.of_tree(tree);
+        let mut found = self.rows_of_examined(tree, &rows.dir_rows)?;
+        found.sort_unstable_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
+        rows.contents = Contents::load_some(self, found.iter().filter_map(|row| row.row.content))?;
+        let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };
+        let mut orphans = Orphans::new();
+        matched.merge_found(tree, &found, &mut orphans);
+        matched.match_gone_dirs(self, tree, &mut orphans)?;
+        let orphaned = orphans.values().filter_map(|row| row.content);
+        matched.rows.contents.extend(Contents::rows(self, orphaned)?);
+        matched.relate(tree, &orphans);
+        let examined = found.into_iter().map(|row| (row.dir, row.name)).collect();
+        Ok(ChangesMatch { matched, orphans, examined })
+    }
+
+    /// Returns the rows of all names that the walk looked up, and of all directories that it listed.
+    fn rows_of_examined(&self, tree: &Tree, dir_rows: &[i64]) -> Result<Vec<NamedRow>, Error> {
+        let mut found = Vec::new();
+        let sql = format!("SELECT {} FROM file WHERE dir = ?1 AND name = ?2", FileRow::COLUMNS);
+        let mut query = self.db.prepare(&sql).at(&self.path)?;
+        for (dir, name) in tree.looked_up() {
+            let dir = dir_rows[dir.0 as usize];
+            let row = query.query_row(params![dir, name], FileRow::read).optional();
+            let row = row.at(&self.path)?;
+            found.extend(row.map(|row| NamedRow { dir, name: name.clone(), row }));
+        }
+        let looked_up: HashSet<DirId> = tree.looked_up().iter().map(|(dir, _)| *dir).collect();
+        let was_listed = |id: &DirId| tree.dir(*id).inode != 0 && !looked_up.contains(id);
+        let mut listed: Vec<i64> = (0u32..)
+            .map(DirId)
+            .zip(dir_rows)
+            .filter(|(id, row)| **row != 0 && was_listed(id))
+            .map(|(_, row)| *row)
+            .collect();
+        listed.sort_unstable();
+        self.each_file_of(listed.into_iter(), |dir, name, row| {
+            found.push(NamedRow { dir, name: name.into(), row });
+        })?;
+        Ok(found)
+    }
+
+    /// Adds the rows that `condition` selects to `rows`.
+    fn select_files(
+        &self,
+        condition: &str,
+        values: impl Params,
+        rows: &mut Vec<NamedRow>,
+    ) -> Result<(), Error> {
+        let sql = format!("SELECT {}, dir FROM file WHERE {condition}", FileRow::COLUMNS);
+        let mut query = self.db.prepare_cached(&sql).at(&self.path)?;
+        let found = query.query_map(values, |row| {
+            let dir = row.get(FileRow::AFTER_COLUMNS)?;
+            Ok(NamedRow { dir, name: name(row, 0)?.into(), row: FileRow::read(row)? })
+        });
+        for row in found.at(&self.path)? {
+            rows.push(row.at(&self.path)?);
+        }
+        Ok(())
+    }
+}
+
+impl TreeMatch {
+    fn merge_found(&mut self, tree: &Tree, found: &[NamedRow], orphans: &mut Orphans) {
+        let mut batch = RowBatch::default();
+        batch.ends_run = true;
+        for NamedRow { dir, name, row } in found {
+            batch.push(*dir, name, *row);
+        }
+        let dirs = self.dirs_with_rows();
+        let (sender, batches) = sync_channel(1);
+        // The receiver exists, and the channel has room for the only batch.
+        drop(sender.send(batch));
+        self.merge(tree, &dirs, 1, &[batches], orphans, &mut Vec::new());
+    }
+}
+
+impl ChangesMatch {
+    /// Returns the fingerprints of the files, to which the caller adds the heads that it reads.
+    pub fn fingerprints(&self) -> &Fingerprints {
+        &self.matched.fingerprints
+    }
+
+    /// Returns by how many files and bytes the examined entries differ from their rows.
+    pub fn growth(&self, tree: &Tree) -> (i64, i64) {
+        let size = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
+        let (mut files, mut bytes) = (0i64, 0i64);
+        for file in self.without_row() {
+            files += 1;
+            bytes = bytes.saturating_add(size(tree.file(file).size));
+        }
+        for row in self.outdated() {
+            files -= 1;
+            bytes = bytes.saturating_sub(size(row.size));
+        }
+        (files, bytes)
+    }
+
+    /// Returns the absolute paths of remembered names that were not examined, although their inode changed or
+    /// has a new or a lost name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn further_names(&mut self, catalog: &Catalog, tree: &Tree) -> Result<Vec<Vec<u8>>, Error> {
+        let mut inodes: HashSet<(i64, u64)> =
+            self.outdated().iter().map(|row| (row.volume, row.inode)).collect();
+        let new: Vec<FileId> = self.without_row().collect();
+        for file in new {
+            let now = version(tree, file, &mut self.matched.rows.volumes);
+            inodes.insert((now.volume, now.inode));
+        }
+        let mut rows = Vec::new();
+        for &(volume, inode) in &inodes {
+            let values = params![inode.cast_signed(), volume];
+            catalog.select_files("inode = ?1 AND volume = ?2", values, &mut rows)?;
+        }
+        rows.retain(|row| self.is_unexamined(row));
+        rows.iter().map(|row| catalog.path_in(row.dir, &row.name)).collect()
+    }
+
+    /// Returns the files whose head is unknown although another file has the same size.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn without_head(&self, catalog: &Catalog, tree: &Tree) -> Result<Vec<FileId>, Error> {
+        let mut by_size: HashMap<u64, Vec<FileId>> = HashMap::new();
+        for (id, file) in (0u32..).zip(tree.files()) {
+            by_size.entry(file.size).or_default().push(FileId(id));
+        }
+        let mut wanted = Vec::new();
+        for (size, files) in by_size {
+            let unread = |file: &FileId| self.fingerprints().head(file.0).is_none();
+            let unread: Vec<FileId> = files.iter().copied().filter(unread).collect();
+            if size == 0 || unread.is_empty() {
+                continue;
+            }
+            if files.len() > 1 || self.has_unexamined(catalog, size)? {
+                wanted.extend(unread);
+            }
+        }
+        wanted.sort_unstable();
+        Ok(wanted)
+    }
+
+    /// Returns whether a file that was not examined has this size.
+    fn has_unexamined(&self, catalog: &Catalog, size: u64) -> Result<bool, Error> {
+        let mut query = catalog
+            .db
+            .prepare_cached("SELECT dir, name FROM file WHERE size = ?1")
+            .at(&catalog.path)?;
+        let mut rows = query.query([size.cast_signed()]).at(&catalog.path)?;
+        while let Some(row) = rows.next().at(&catalog.path)? {
+            let key = (row.get(0).at(&catalog.path)?, name(row, 1).at(&catalog.path)?.into());
+            if !self.examined.contains(&key) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Adds to the tree all remembered files that may be identical to a new or changed file, and all files that
+    /// had the same content as a file that changed or is gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged. The catalog is unchanged, but files may have been
+    /// added to `tree`.
+    pub fn add_candidates(self, catalog: &Catalog, tree: &mut Tree) -> Result<TreeMatch, Error> {
+        let TreeMatch { fingerprints, rows } = &self.matched;
+        let mut found = Vec::new();
+        let undecided =
+            (0u32..).zip(tree.files()).filter(|(id, _)| fingerprints.content(*id).is_none());
+        let sizes: HashSet<_> = undecided
+            .map(|(id, file)| (file.size, fingerprints.head(id).map(|head| head.0)))
+            .collect();
+        let mut without_head = HashSet::new();
+        for (size, head) in sizes {
+            let size = size.cast_signed();
+            if let Some(head) = head {
+                let values = params![size, head.get().cast_signed()];
+                catalog.select_files("size = ?1 AND head = ?2", values, &mut found)?;
+            }
+            if (head.is_some() || size == 0) && without_head.insert(size) {
+                catalog.select_files("size = ?1 AND head IS NULL", [size], &mut found)?;
+            }
+        }
+        found.retain(|row| !row.row.state.is_bad());
+        for &content in &rows.touched {
+            catalog.select_files("content = ?1 AND state = 0", [content], &mut found)?;
+        }
+        found.retain(|row| self.is_unexamined(row));
+        found.sort_unstable_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
+        found.dedup_by(|a, b| (a.dir, &a.name) == (b.dir, &b.name));
+        let ChangesMatch { mut matched, mut orphans, .. } = self;
+        let rows = &mut matched.rows;
+        rows.contents
+            .extend(Contents::rows(catalog, found.iter().filter_map(|row| row.row.content))?);
+        rows.dirs.add(catalog, found.iter().map(|row| row.dir))?;
+        matched.place_outside(tree, found, &mut orphans);
+        matched.relate(tree, &orphans);
+        Ok(matched)
+    }
+
+    fn is_unexamined(&self, row: &NamedRow) -> bool {
+        !self.matched.rows.gone_dirs.contains(&row.dir)
+            && !self.examined.contains(&(row.dir, row.name.clone()))
+    }
+
+    /// Returns the rows that are gone or describe an older version of their file.
+    fn outdated(&self) -> &[FileRow] {
+        self.matched.rows.outdated.as_deref().unwrap_or_default()
+    }
+
+    /// Returns the files that are new or changed.
+    fn without_row(&self) -> impl Iterator<Item = FileId> {
+        let stored = (0u32..).map(FileId).zip(&self.matched.rows.stored);
+        stored.filter(|(_, stored)| **stored == Stored::Nothing).map(|(file, _)| file)
+    }
+}

@@ -1,0 +1,98 @@
+//! The last scan of watched roots, and the entries that the next scan examines even if they did not change.
+
+use rusqlite::params;
+
+use crate::error::{At, Error};
+use crate::open::Catalog;
+use crate::tables::dirs::range_below;
+
+/// A position among the changes that a watcher (`lop watch`) noted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchPosition {
+    /// Identifies the watcher. Positions of different watchers cannot be compared.
+    pub watcher: [u8; 16],
+    /// The number of changes that the watcher had noted.
+    pub number: u64,
+}
+
+/// The last scan of some roots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WatchedScan {
+    /// All changes up to this position were made before the scan.
+    pub position: WatchPosition,
+    /// Number of regular files that the scan saw.
+    pub files: u64,
+    /// Total size of these files in bytes.
+    pub bytes: u64,
+}
+
+/// Maximum number of entries that a scan of changes examines although they did not change.
+const MAX_UNSETTLED: usize = 10_000;
+
+impl Catalog {
+    /// Returns the last scan of `roots` if a watcher noted its position, and if the next scan with these options may
+    /// therefore examine only what has changed since. The scan must have covered exactly these roots with the same
+    /// options, and it must be complete.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn watched_scan(
+        &self,
+        roots: &[&[u8]],
+        options: &str,
+    ) -> Result<Option<WatchedScan>, Error> {
+        let sql = "SELECT root.scan, watcher, position, files, bytes FROM root \
+                   JOIN scan ON scan.id = root.scan \
+                   WHERE path = ?1 AND complete AND options = ?2 AND length(watcher) = 16 \
+                   AND position NOT NULL";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut last: Option<(i64, WatchedScan)> = None;
+        for root in roots {
+            let mut rows = query.query(params![root, options]).at(&self.path)?;
+            let Some(row) = rows.next().at(&self.path)? else { return Ok(None) };
+            let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+            let found = (|| {
+                let position = WatchPosition { watcher: row.get(1)?, number: bits(2)? };
+                Ok((row.get(0)?, WatchedScan { position, files: bits(3)?, bytes: bits(4)? }))
+            })()
+            .at(&self.path)?;
+            if *last.get_or_insert(found) != found {
+                return Ok(None);
+            }
+        }
+        let Some((scan, found)) = last else { return Ok(None) };
+        let sql = "SELECT count(*) FROM root WHERE scan = ?1";
+        let covered: i64 = self.db.query_row(sql, [scan], |row| row.get(0)).at(&self.path)?;
+        Ok((usize::try_from(covered) == Ok(roots.len())).then_some(found))
+    }
+
+    /// Returns the absolute paths below `roots` that a full scan would examine again even if nothing has changed:
+    /// entries that could not be examined, files that were found damaged or unreadable or have not been compared, and
+    /// files that changed shortly before they were scanned. Returns `None` if there are too many.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn unsettled(&self, roots: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Error> {
+        let mut paths = Vec::new();
+        let mut query = self.db.prepare("SELECT path FROM problem").at(&self.path)?;
+        for path in query.query_map([], |row| row.get(0)).at(&self.path)?.take(MAX_UNSETTLED + 1) {
+            paths.push(path.at(&self.path)?);
+        }
+        let sql = "SELECT dir, name FROM file WHERE state <> 0 UNION ALL \
+                   SELECT dir, name FROM file WHERE head IS NULL AND content IS NOT NULL";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let rows = query.query_map([], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)));
+        for row in rows.at(&self.path)?.take(MAX_UNSETTLED + 1) {
+            let (dir, name) = row.at(&self.path)?;
+            paths.push(self.path_in(dir, &name)?);
+        }
+        let is_below = |path: &Vec<u8>, root: &[u8]| {
+            let (from, to) = range_below(root);
+            path == root || (from..to).contains(path)
+        };
+        paths.retain(|path| roots.iter().any(|root| is_below(path, root)));
+        Ok((paths.len() <= MAX_UNSETTLED).then_some(paths))
+    }
+}
