@@ -48,7 +48,7 @@ mod write;
 pub use decisions::decider::Decider;
 pub use decisions::{Choice, Decision, Scope};
 pub use error::Error;
-pub use matching::changes::ChangesMatch;
+pub use matching::changes::{ChangesMatch, Growth};
 pub use matching::{RowMap, Suspect, TreeMatch};
 pub use open::{Catalog, Writer};
 pub use read::content_index::{ContentIndex, DigestedFile};

@@ -31,6 +31,7 @@ use crate::tables::contents::Contents;
 use crate::tables::dirs::Dirs;
 use crate::tables::rows::FileRow;
 use crate::tables::volumes::Volumes;
+use changes::ExaminedRows;
 use stored::{Orphans, Stored};
 use unreachable::UnreachableRows;
 
@@ -70,8 +71,8 @@ pub struct RowMap {
     /// True if all files of the tree are read again, regardless of what the catalog knows about
     /// them.
     reread: bool,
-    /// If not `None`, collects the rows that are gone or describe an older version of their file.
-    outdated: Option<Vec<FileRow>>,
+    /// The rows of the examined names, if the tree contains only changed entries.
+    pub(crate) examined: Option<ExaminedRows>,
     /// The row of the scan, once it exists.
     pub(crate) scan: Option<i64>,
 }

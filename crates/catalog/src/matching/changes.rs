@@ -11,7 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::sync_channel;
 
-use content::Fingerprints;
+use content::{Fingerprints, Head};
 use rusqlite::{OptionalExtension, Params, params};
 use walk::{DirId, FileId, Tree};
 
@@ -19,11 +19,20 @@ use super::stored::{NamedRow, Orphans, Stored};
 use super::{RowMap, TreeMatch};
 use crate::error::{At, Error};
 use crate::open::Catalog;
+use crate::state::FileState;
 use crate::tables::contents::Contents;
 use crate::tables::dirs::Dirs;
 use crate::tables::rows::{FileRow, RowBatch, name};
 use crate::tables::versions::version;
 use crate::tables::volumes::Volumes;
+
+/// A content with more inodes than this is compared with a changed file by means of only a few of its files, and its
+/// copies are not counted anew.
+pub(crate) const MAX_COMPLETE: u32 = 64;
+
+/// The number of files that stand for such a content. If one of them changed since it was scanned, another one may be
+/// unchanged.
+const FEW: usize = 8;
 
 /// The changed entries of a tree, matched with the catalog.
 #[derive(Debug)]
@@ -45,7 +54,7 @@ impl Catalog {
             volumes: Volumes::load(self)?,
             dirs: Dirs::load_for(self, tree)?,
             stored: vec![Stored::Nothing; tree.files().len()],
-            outdated: Some(Vec::new()),
+            examined: Some(ExaminedRows::default()),
             ..RowMap::default()
         };
         rows.dir_rows = rows.dirs.of_tree(tree);
@@ -89,11 +98,38 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Adds the rows that `condition` selects to `rows`.
+    /// Finds files with this size and head. Adds the rows of those that have no content to `rows`, and the contents of the
+    /// others to `contents`.
+    fn select_alike(
+        &self,
+        size: u64,
+        head: Option<Head>,
+        rows: &mut Vec<NamedRow>,
+        contents: &mut HashSet<i64>,
+    ) -> Result<(), Error> {
+        let (size, head) = (size.cast_signed(), head.map(|head| head.0.get().cast_signed()));
+        let condition = "size = ?1 AND head IS ?2 AND content IS NULL";
+        self.select_files(condition, params![size, head], usize::MAX, |_| true, rows)?;
+        let sql = "SELECT content FROM file WHERE size = ?1 AND head IS ?2 AND content > ?3 \
+                   ORDER BY content LIMIT 1";
+        let mut query = self.db.prepare_cached(sql).at(&self.path)?;
+        let mut last = 0;
+        while let Some(next) =
+            query.query_row(params![size, head, last], |row| row.get(0)).optional().at(&self.path)?
+        {
+            contents.insert(next);
+            last = next;
+        }
+        Ok(())
+    }
+
+    /// Adds rows that `condition` selects and `is_wanted` accepts to `rows`, at most `limit` of them.
     fn select_files(
         &self,
         condition: &str,
         values: impl Params,
+        limit: usize,
+        is_wanted: impl Fn(&NamedRow) -> bool,
         rows: &mut Vec<NamedRow>,
     ) -> Result<(), Error> {
         let sql = format!("SELECT {}, dir FROM file WHERE {condition}", FileRow::COLUMNS);
@@ -102,10 +138,59 @@ impl Catalog {
             let dir = row.get(FileRow::AFTER_COLUMNS)?;
             Ok(NamedRow { dir, name: name(row, 0)?.into(), row: FileRow::read(row)? })
         });
+        let end = rows.len().saturating_add(limit);
         for row in found.at(&self.path)? {
-            rows.push(row.at(&self.path)?);
+            rows.extend(Some(row.at(&self.path)?).filter(&is_wanted));
+            if rows.len() == end {
+                break;
+            }
         }
         Ok(())
+    }
+}
+
+/// How the examined entries differ from their rows.
+#[derive(Clone, Copy, Debug)]
+pub struct Growth {
+    /// Number of files that are new, changed or gone.
+    pub changed: u64,
+    /// Number of new files minus the number of files that are gone.
+    pub files: i64,
+    /// By how many bytes the files have grown in all.
+    pub bytes: i64,
+}
+
+/// The rows of the examined names.
+#[derive(Debug, Default)]
+pub(crate) struct ExaminedRows {
+    /// Rows that are gone or describe an older version of their file.
+    outdated: Vec<FileRow>,
+    /// Number of rows that are gone.
+    gone: u64,
+    /// The inodes of the rows of each content, by volume and inode number.
+    copies: HashMap<i64, HashSet<(i64, u64)>>,
+}
+
+impl ExaminedRows {
+    /// Adds the row of a file that is gone.
+    pub(super) fn note_gone(&mut self, row: &FileRow) {
+        self.gone += 1;
+        self.note(row, true);
+    }
+
+    /// Adds the row of a file.
+    pub(super) fn note(&mut self, row: &FileRow, is_outdated: bool) {
+        if is_outdated {
+            self.outdated.push(*row);
+        }
+        if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
+            self.copies.entry(content).or_default().insert((row.volume, row.inode));
+        }
+    }
+
+    /// Returns the number of inodes in the rows with this content. All rows of these inodes were examined.
+    pub(crate) fn copies(&self, content: i64) -> usize {
+        self.copies.get(&content).map_or(0, HashSet::len)
     }
 }
 
@@ -131,18 +216,19 @@ impl ChangesMatch {
     }
 
     /// Returns by how many files and bytes the examined entries differ from their rows.
-    pub fn growth(&self, tree: &Tree) -> (i64, i64) {
+    pub fn growth(&self, tree: &Tree) -> Growth {
         let size = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-        let (mut files, mut bytes) = (0i64, 0i64);
+        let mut growth = Growth { changed: self.gone(), files: 0, bytes: 0 };
         for file in self.without_row() {
-            files += 1;
-            bytes = bytes.saturating_add(size(tree.file(file).size));
+            growth.changed += 1;
+            growth.files += 1;
+            growth.bytes = growth.bytes.saturating_add(size(tree.file(file).size));
         }
         for row in self.outdated() {
-            files -= 1;
-            bytes = bytes.saturating_sub(size(row.size));
+            growth.files -= 1;
+            growth.bytes = growth.bytes.saturating_sub(size(row.size));
         }
-        (files, bytes)
+        growth
     }
 
     /// Returns the absolute paths of remembered names that were not examined, although their inode changed or
@@ -162,9 +248,10 @@ impl ChangesMatch {
         let mut rows = Vec::new();
         for &(volume, inode) in &inodes {
             let values = params![inode.cast_signed(), volume];
-            catalog.select_files("inode = ?1 AND volume = ?2", values, &mut rows)?;
+            let condition = "inode = ?1 AND volume = ?2";
+            let is_wanted = |row: &NamedRow| self.is_unexamined(row);
+            catalog.select_files(condition, values, usize::MAX, is_wanted, &mut rows)?;
         }
-        rows.retain(|row| self.is_unexamined(row));
         rows.iter().map(|row| catalog.path_in(row.dir, &row.name)).collect()
     }
 
@@ -209,8 +296,8 @@ impl ChangesMatch {
         Ok(false)
     }
 
-    /// Adds to the tree all remembered files that may be identical to a new or changed file, and all files that
-    /// had the same content as a file that changed or is gone.
+    /// Adds to the tree the remembered files that may be identical to a new or changed file, and those that had the
+    /// same content as a file that changed or is gone. Of a content with many copies, adds only a few.
     ///
     /// # Errors
     ///
@@ -218,34 +305,32 @@ impl ChangesMatch {
     /// added to `tree`.
     pub fn add_candidates(self, catalog: &Catalog, tree: &mut Tree) -> Result<TreeMatch, Error> {
         let TreeMatch { fingerprints, rows } = &self.matched;
-        let mut found = Vec::new();
-        let undecided =
-            (0u32..).zip(tree.files()).filter(|(id, _)| fingerprints.content(*id).is_none());
-        let sizes: HashSet<_> = undecided
-            .map(|(id, file)| (file.size, fingerprints.head(id).map(|head| head.0)))
+        let (mut found, mut contents) = (Vec::new(), rows.touched.clone());
+        let undecided = |id: &u32| fingerprints.content(*id).is_none();
+        let keys: HashSet<(u64, Option<Head>)> = (0u32..)
+            .zip(tree.files())
+            .filter(|(id, _)| undecided(id))
+            .map(|(id, file)| (file.size, fingerprints.head(id)))
             .collect();
-        let mut without_head = HashSet::new();
-        for (size, head) in sizes {
-            let size = size.cast_signed();
-            if let Some(head) = head {
-                let values = params![size, head.get().cast_signed()];
-                catalog.select_files("size = ?1 AND head = ?2", values, &mut found)?;
-            }
-            if (head.is_some() || size == 0) && without_head.insert(size) {
-                catalog.select_files("size = ?1 AND head IS NULL", [size], &mut found)?;
+        for &(size, head) in keys.iter().filter(|(size, head)| *size == 0 || head.is_some()) {
+            catalog.select_alike(size, head, &mut found, &mut contents)?;
+            if head.is_some() {
+                catalog.select_alike(size, None, &mut found, &mut contents)?;
             }
         }
-        found.retain(|row| !row.row.state.is_bad());
-        for &content in &rows.touched {
-            catalog.select_files("content = ?1 AND state = 0", [content], &mut found)?;
+        found.retain(|row| !row.row.state.is_bad() && self.is_unexamined(row));
+        let stored = Contents::rows(catalog, contents.into_iter())?;
+        for (content, row) in &stored {
+            let limit = if row.inodes > MAX_COMPLETE { FEW } else { usize::MAX };
+            let condition = "content = ?1 AND state = 0";
+            let is_wanted = |row: &NamedRow| self.is_unexamined(row);
+            catalog.select_files(condition, [content], limit, is_wanted, &mut found)?;
         }
-        found.retain(|row| self.is_unexamined(row));
         found.sort_unstable_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
         found.dedup_by(|a, b| (a.dir, &a.name) == (b.dir, &b.name));
         let ChangesMatch { mut matched, mut orphans, .. } = self;
         let rows = &mut matched.rows;
-        rows.contents
-            .extend(Contents::rows(catalog, found.iter().filter_map(|row| row.row.content))?);
+        rows.contents.extend(stored);
         rows.dirs.add(catalog, found.iter().map(|row| row.dir))?;
         matched.place_outside(tree, found, &mut orphans);
         matched.relate(tree, &orphans);
@@ -257,9 +342,13 @@ impl ChangesMatch {
             && !self.examined.contains(&(row.dir, row.name.clone()))
     }
 
+    fn gone(&self) -> u64 {
+        self.matched.rows.examined.as_ref().map_or(0, |rows| rows.gone)
+    }
+
     /// Returns the rows that are gone or describe an older version of their file.
     fn outdated(&self) -> &[FileRow] {
-        self.matched.rows.outdated.as_deref().unwrap_or_default()
+        self.matched.rows.examined.as_ref().map_or(&[], |rows| &rows.outdated)
     }
 
     /// Returns the files that are new or changed.

@@ -131,6 +131,9 @@ impl TreeMatch {
     fn match_row(&mut self, tree: &Tree, file: FileId, row: &FileRow) {
         let now = version(tree, file, &mut self.rows.volumes);
         let is_same = row.same_version(&now);
+        if let Some(examined) = &mut self.rows.examined {
+            examined.note(row, !is_same);
+        }
         if is_same {
             if row.allocated != now.allocated {
                 self.rows.resized.insert(file);
@@ -140,9 +143,6 @@ impl TreeMatch {
             if stored != Stored::UntrustedContent && !stored.is_suspect() {
                 return;
             }
-        }
-        if let Some(outdated) = self.rows.outdated.as_mut().filter(|_| !is_same) {
-            outdated.push(*row);
         }
         self.rows.touched.extend(row.content);
     }
@@ -208,8 +208,8 @@ impl RowMap {
         if row.head.is_some() || row.state.is_bad() {
             orphans.insert((row.volume, row.inode), *row);
         }
-        if let Some(outdated) = &mut self.outdated {
-            outdated.push(*row);
+        if let Some(examined) = &mut self.examined {
+            examined.note_gone(row);
         }
     }
 }

@@ -67,6 +67,27 @@ impl Catalog {
         Ok((usize::try_from(covered) == Ok(roots.len())).then_some(found))
     }
 
+    /// Returns the absolute paths of remembered files, given by device and inode number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn paths_of_inodes(&self, inodes: &[(u64, u64)]) -> Result<Vec<Vec<u8>>, Error> {
+        let sql = "SELECT dir, name FROM file WHERE inode = ?2 \
+                   AND volume IN (SELECT id FROM volume WHERE device = ?1)";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let mut paths = Vec::new();
+        for (device, inode) in inodes {
+            let values = params![device.cast_signed(), inode.cast_signed()];
+            let rows = query.query_map(values, |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)));
+            for row in rows.at(&self.path)? {
+                let (dir, name) = row.at(&self.path)?;
+                paths.push(self.path_in(dir, &name)?);
+            }
+        }
+        Ok(paths)
+    }
+
     /// Returns the absolute paths below `roots` that a full scan would examine again even if nothing has changed:
     /// entries that could not be examined, files that were found damaged or unreadable or have not been compared, and
     /// files that changed shortly before they were scanned. Returns `None` if there are too many.

@@ -11,6 +11,7 @@ use super::findings::{CopyCount, Findings, ScanRecord};
 use super::scans::write_scan;
 use super::sizes::ScanSizes;
 use crate::error::{At, Error};
+use crate::matching::changes::MAX_COMPLETE;
 use crate::matching::{RowMap, Suspect, TreeMatch};
 use crate::open::{Catalog, Writer};
 use crate::state::FileState;
@@ -242,6 +243,19 @@ impl Catalog {
         Ok(())
     }
 
+    /// Returns the number of inodes with a known content. If only changed entries were examined, many copies are not
+    /// counted anew.
+    fn count_copies(&self, delta: &Delta<'_>, row: i64) -> Result<u32, Error> {
+        let known = delta.rows.contents.row(row).filter(|known| known.inodes > MAX_COMPLETE);
+        match known.zip(delta.rows.examined.as_ref()) {
+            Some((known, examined)) => {
+                let others = u64::from(known.inodes).saturating_sub(examined.copies(row) as u64);
+                Ok(to_u32((others + delta.examined_copies(row)) as usize))
+            }
+            None => self.count_inodes(row),
+        }
+    }
+
     /// Updates the copy counts of known contents that gained or lost a file, and deletes those that
     /// have no files left. `gained` lists the contents of the files that were written.
     fn recount_copies(
@@ -261,7 +275,7 @@ impl Catalog {
         let kept: HashSet<i64> =
             suspects.filter_map(Suspect::content).map(|known| known.1).collect();
         let counts: Result<Vec<(i64, u32)>, Error> =
-            rows.into_iter().map(|row| Ok((row, self.count_inodes(row)?))).collect();
+            rows.into_iter().map(|row| Ok((row, self.count_copies(delta, row)?))).collect();
         let (kept, counts): (Vec<_>, Vec<_>) =
             counts?.into_iter().partition(|&(row, _)| kept.contains(&row));
         self.update_counts(&kept, copies)?;

@@ -83,8 +83,8 @@ impl Catalog {
     /// Stores the number of inodes with each content that has a row.
     ///
     /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
-    /// Otherwise, the total size of all copies but one is stored. If the number of inodes fell and
-    /// the previous value is smaller, that value is kept.
+    /// Otherwise, they stay the same per redundant inode. A content without redundant inodes gets the
+    /// total size of all copies but one.
     pub(crate) fn update_counts(
         &self,
         counts: &[(i64, u32)],
@@ -93,9 +93,9 @@ impl Catalog {
         // The product may exceed 64 bits, so it is computed as a float and then cast to the integer
         // that the column requires.
         let sql = format!(
-            "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min( \
-             size * max(?2 - 1.0, 0.0), CASE WHEN ?2 < inodes THEN reclaimable \
-             ELSE {MAX_RECLAIMABLE} END) AS INTEGER)) WHERE id = ?1"
+            "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min({MAX_RECLAIMABLE}, \
+             max(?2 - 1.0, 0.0) * CASE WHEN inodes > 1 THEN reclaimable / (inodes - 1.0) ELSE size END) \
+             AS INTEGER)) WHERE id = ?1"
         );
         let mut update = self.db.prepare(&sql).at(&self.path)?;
         for &(row, inodes) in counts {

@@ -220,6 +220,19 @@ impl<'a> Delta<'a> {
         FileRow { head, content: row, state, ..version }
     }
 
+    /// Returns the number of inodes with a content among the files that the walk examined.
+    pub(crate) fn examined_copies(&self, row: i64) -> u64 {
+        let mut inodes = HashSet::new();
+        for (id, file) in (0u32..).zip(self.tree.files()) {
+            let content =
+                self.fingerprints.content(id).map(|content| self.content_rows[content.index()]);
+            if content == Some(row) && !self.tree.is_remembered(FileId(id)) {
+                inodes.insert((self.tree.device_index(file.dir), file.inode));
+            }
+        }
+        inodes.len() as u64
+    }
+
     fn state(&self, file: FileId, content: Option<ContentId>) -> FileState {
         let waits = |pending: &[bool]| pending.get(file.0 as usize).is_some_and(|&waits| waits);
         if content.is_some() {

@@ -179,6 +179,19 @@ fn a_listed_directory_loses_what_is_not_in_it() {
     watched.check();
 }
 
+#[test]
+fn a_group_with_many_copies_is_not_read_as_a_whole() {
+    let many = (0..100).fold(TreeBuilder::new(), |tree, n| tree.file(format!("many/{n}"), "alike"));
+    let mut watched = Watched::new(many.make_temp(), later);
+    let_the_clock_tick(watched.tree.path());
+    fs::write(watched.at("new"), "alike").expect("written");
+    fs::hard_link(watched.at("many/1"), watched.at("linked")).expect("linked");
+    fs::remove_file(watched.at("many/2")).expect("removed");
+    fs::write(watched.at("many/3"), "other").expect("written");
+    ["new", "linked", "many/2", "many/3"].iter().for_each(|path| watched.note(path));
+    assert_eq!(watched.check(), 12, "four examined names, and eight of the copies");
+}
+
 /// Random operations, with the notes that a kernel reports for them.
 struct Operations {
     dice: Dice,

@@ -48,7 +48,7 @@ fn forgotten_files_are_no_longer_counted() {
     assert_eq!(sandbox.entry(&tree.join("a")).expect("exists").copies, 3);
     forget(&sandbox, &tree, "d/sub/deep/c").expect("forgets");
     assert_eq!(sandbox.entry(&tree.join("a")).expect("exists").copies, 2);
-    assert_eq!(sandbox.query("SELECT reclaimable FROM content"), ["5"]);
+    assert_eq!(sandbox.query("SELECT reclaimable FROM content"), ["1000"]);
 }
 
 #[test]

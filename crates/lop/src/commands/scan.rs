@@ -1,14 +1,14 @@
 //! `lop scan`: finds duplicates and stores the results in the catalog.
 
 mod checkpoint;
+mod noted;
 mod search;
 
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use catalog::{CopyCount, ScanRecord, ScanSizes, TreeMatch, Writer};
+use catalog::{Catalog, CopyCount, ScanRecord, ScanSizes, TreeMatch, Writer};
 use dupes::{ContentKeys, Found, Group, InlineReader};
 use runtime::epoch::now_ms;
 use runtime::{Progress, Stage};
@@ -28,6 +28,7 @@ use crate::paths::path_list;
 use crate::questions::catalog::open_writer;
 use crate::settings::{ScanSettings, Settings, Verbosity};
 use checkpoint::Checkpointer;
+use noted::{Listed, Noted, NotedChanges};
 use search::{SearchResult, damaged, search};
 
 /// Runs the command.
@@ -45,7 +46,7 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let is_first = writer.as_ref().is_some_and(Writer::is_new);
     let progress = Arc::new(Progress::default());
     let monitor = Monitor::begin(&progress, settings)?;
-    let ScanResult { tree, result, offline, uncommitted } =
+    let ScanResult { tree, result, offline, changed, uncommitted } =
         examine(&scan, settings, writer, &progress, &mut clock)?;
     if monitor.finish().is_err() {
         let is_complete = scan.catalog.is_some() && uncommitted.is_none();
@@ -56,8 +57,14 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
     let found = &result.found;
     let mut summary = Summary::new(&tree, found, clock.total());
     summary.offline = offline;
+    if let Some((changed, files, bytes)) = changed {
+        let groups = Catalog::open(&settings.catalog()?)?.group_totals()?;
+        summary.count_all(changed, (files, bytes), groups);
+    }
     summary.hollow = result.hollow;
-    summary.unmatched_patterns = scan.patterns.unmatched();
+    if changed.is_none() {
+        summary.unmatched_patterns = scan.patterns.unmatched();
+    }
     let printed = print_results(&scan, settings, &tree, found, &summary, &progress)?;
     clock.end(|s| &mut s.print);
     let all: Vec<&Problem> = tree.problems.iter().chain(&found.problems).collect();
@@ -70,7 +77,9 @@ pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandEr
             settings.note(&Device::from(device).text());
         }
     }
-    scan.patterns.report_unmatched(settings);
+    if changed.is_none() {
+        scan.patterns.report_unmatched(settings);
+    }
     memory::report_excess(scan.args.memory, settings);
     if scan.args.stats {
         let stats = Stats::new(&progress, summary.files, found, &clock, &scan.compare);
@@ -97,6 +106,9 @@ struct ScanResult {
     result: SearchResult,
     /// Remembered files on a disk that is not mounted.
     offline: u64,
+    /// If the scan examined only what `lop watch` had noted: the number of changed files, the number of all files below
+    /// the roots, and their size in bytes.
+    changed: Option<(u64, u64, u64)>,
     /// Error of a failed commit. The results are printed nevertheless.
     uncommitted: Option<CommandError>,
 }
@@ -110,34 +122,32 @@ fn examine(
     clock: &mut Clock,
 ) -> Result<ScanResult, CommandError> {
     let started_ms = now_ms();
+    let noted = Noted::ask(scan, settings, writer.as_ref())?;
+    let position = noted.position;
     let known = writer.as_ref().filter(|writer| !writer.is_new());
-    let (is_first, trusts) = (known.is_none(), known.is_some() && !scan.args.reread);
+    let is_first = known.is_none();
     let mut keys = (!scan.args.paranoid).then(|| ContentKeys::new(scan.compare.digests));
-    let mut tree = find_files(scan, trusts, keys.as_ref(), progress)?;
-    clock.end(|s| &mut s.walk);
+    let Listed { mut tree, mut recall, files, bytes, changed } =
+        list(scan, known, noted.changes, keys.as_ref(), progress, clock)?;
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
         // A mistyped path must not create a catalog or a record of a scan.
         return Ok(ScanResult { tree, ..ScanResult::default() });
     }
-    let mut recall = match known {
-        Some(writer) if scan.args.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
-        Some(writer) => writer.catalog().match_tree(&mut tree, true)?,
-        None => TreeMatch::empty(&tree),
-    };
     let offline = recall.offline();
     InlineReader::collect(&mut tree, &recall.fingerprints, &mut keys);
     clock.end(|s| &mut s.recall);
-    let begun = record(scan, &tree, started_ms, progress);
+    let options = scan.options.clone();
+    let begun = ScanRecord { started_ms, finished_ms: started_ms, options, files, bytes, position };
     let (result, uncommitted) = std::thread::scope(|scope| {
         // Another thread computes the sizes during the search, so the commit rarely has to wait for them.
-        let sizes = writer.is_some().then(|| {
+        let sizes = (writer.is_some() && changed.is_none()).then(|| {
             scope.spawn(|| {
                 runtime::keep_standard_descriptors();
                 sizes(&tree)
             })
         });
-        let save = writer.as_mut().map(|writer| (writer, begun));
+        let save = writer.as_mut().map(|writer| (writer, begun.clone()));
         let mut result = find_groups(scan, settings, &tree, &mut recall, keys, save, progress)?;
         if is_first {
             // In a first scan, all known heads were read during the walk and do not come from the catalog.
@@ -147,14 +157,40 @@ fn examine(
         let sizes = sizes.map_or_else(Vec::new, |thread| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
-        let (found, record) = (&result.found, record(scan, &tree, started_ms, progress));
+        let (found, record) = (&result.found, ScanRecord { finished_ms: now_ms(), ..begun });
         let uncommitted = writer.and_then(|writer| {
             commit(writer, &tree, recall, found, &record, &sizes, progress).err()
         });
         clock.end(|s| &mut s.commit);
         Ok::<_, CommandError>((result, uncommitted))
     })?;
-    Ok(ScanResult { tree, result, offline, uncommitted })
+    let changed = changed.map(|changed| (changed, files, bytes));
+    Ok(ScanResult { tree, result, offline, changed, uncommitted })
+}
+
+/// Lists the files, or only those that changed, and matches them with the catalog.
+fn list(
+    scan: &ScanSettings,
+    known: Option<&Writer>,
+    changes: Option<NotedChanges>,
+    keys: Option<&ContentKeys>,
+    progress: &Progress,
+    clock: &mut Clock,
+) -> Result<Listed, CommandError> {
+    if let Some((changes, writer)) = changes.zip(known) {
+        let listed = changes.find(scan, writer, progress)?;
+        clock.end(|s| &mut s.walk);
+        return Ok(listed);
+    }
+    let mut tree = find_files(scan, known.is_some() && !scan.args.reread, keys, progress)?;
+    clock.end(|s| &mut s.walk);
+    let (files, bytes) = (tree.files().len() as u64, progress.bytes_seen.load(Relaxed));
+    let recall = match known {
+        Some(writer) if scan.args.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
+        Some(writer) => writer.catalog().match_tree(&mut tree, true)?,
+        None => TreeMatch::empty(&tree),
+    };
+    Ok(Listed { tree, recall, files, bytes, changed: None })
 }
 
 /// Finds the groups. If there is a catalog, the results so far are saved at intervals and on an interrupt.
@@ -189,17 +225,6 @@ fn find_groups(
         problems::print(&problems, settings);
         checkpointer.save_interrupted()
     })
-}
-
-/// Returns the record of the scan for the catalog.
-fn record(scan: &ScanSettings, tree: &Tree, started_ms: i64, progress: &Progress) -> ScanRecord {
-    ScanRecord {
-        started_ms,
-        finished_ms: now_ms(),
-        options: scan.options.clone(),
-        files: tree.files().len() as u64,
-        bytes: progress.bytes_seen.load(Relaxed),
-    }
 }
 
 fn commit(
@@ -237,16 +262,15 @@ fn find_files(
     keys: Option<&ContentKeys>,
     progress: &Progress,
 ) -> Result<Tree, CommandError> {
-    let ScanArgs { paths, files_from, null, .. } = &scan.args;
+    let ScanArgs { files_from, null, .. } = &scan.args;
     if let Some(list) = files_from {
         return path_list::find_files(list, *null, &scan.walk.filter, progress);
     }
-    let here = [PathBuf::from(".")];
-    let roots = if paths.is_empty() { &here[..] } else { &paths[..] };
     // Files are read during the walk only if there is no catalog that could supply their fingerprints.
     let reader = (!known).then(|| InlineReader::new(keys, progress));
     let visitor = reader.as_ref().map(|reader| reader as &dyn walk::Visitor);
-    walk::walk(roots, &scan.walk, visitor, progress).map_err(|_interrupted| interrupted_walk(scan))
+    walk::walk(&scan.roots(), &scan.walk, visitor, progress)
+        .map_err(|_interrupted| interrupted_walk(scan))
 }
 
 /// Returns the error for an interrupt during the walk. The partial result of the walk is discarded. The next scan lists

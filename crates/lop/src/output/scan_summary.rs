@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use catalog::GroupTotals;
 use serde::Serialize;
 use walk::{Skipped, Tree};
 
@@ -26,6 +27,9 @@ pub(crate) struct Summary {
     pub(crate) offline: u64,
     /// Number of entries that were skipped on purpose, by reason. Only reasons that occurred are present.
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
+    /// Number of files that are new, changed or gone, if the scan examined only the entries that `lop watch` had noted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) changed_files: Option<u64>,
     /// Entries that could not be examined.
     pub(crate) problems: u64,
     /// Files whose metadata is unchanged but whose content differs from an earlier scan.
@@ -63,6 +67,7 @@ impl Summary {
             elsewhere: found.elsewhere,
             offline: 0,
             skipped: reasons.iter().map(|r| (r.key.to_string(), r.number.into())).collect(),
+            changed_files: None,
             problems: (tree.problems.len() + found.problems.len()) as u64 - damaged,
             damaged,
             hollow: 0,
@@ -70,6 +75,21 @@ impl Summary {
             seconds: (time.as_secs_f64() * 1000.0).round() / 1000.0,
             skipped_text: skipped_text(&reasons),
         }
+    }
+
+    /// Sets the figures of a scan that examined only the files that `changed`: the number of all files below the roots and
+    /// their size in bytes, and the groups of the whole catalog.
+    pub(crate) fn count_all(
+        &mut self,
+        changed: u64,
+        (files, bytes): (u64, u64),
+        groups: GroupTotals,
+    ) {
+        self.changed_files = Some(changed);
+        (self.files, self.bytes) = (files, bytes);
+        self.groups = groups.groups;
+        self.redundant_files = groups.redundant;
+        self.reclaimable_bytes = groups.reclaimable;
     }
 
     /// Returns the summary for people. No line is wider than 80 columns.
@@ -106,7 +126,14 @@ impl Summary {
 
     fn scanned(&self) -> String {
         let time = duration(Duration::from_secs_f64(self.seconds));
-        format!("{}, {} in {time}", counted(self.files, "file", "files"), size(self.bytes))
+        let all = format!("{}, {}", counted(self.files, "file", "files"), size(self.bytes));
+        match self.changed_files {
+            None => format!("{all} in {time}"),
+            Some(changed) => {
+                let changed = counted(changed, "changed file", "changed files");
+                format!("{changed} in {time}; in all, {all}")
+            }
+        }
     }
 
     fn found(&self) -> String {

@@ -61,6 +61,19 @@ impl ScanSettings {
     }
 }
 
+impl ScanSettings {
+    /// Returns the directories and files to scan, unless there is a list of files.
+    pub(crate) fn roots(&self) -> Vec<PathBuf> {
+        if self.args.paths.is_empty() { vec![PathBuf::from(".")] } else { self.args.paths.clone() }
+    }
+
+    /// Returns whether the scan has to examine all files, even if a watcher noted which ones changed: to print all
+    /// groups, to read all files again, or to compute all digests.
+    pub(crate) fn examines_all(&self) -> bool {
+        self.format.is_some() || self.args.reread || self.args.hash_all
+    }
+}
+
 /// Returns the options that select files in the form of a command line.
 fn selection(args: &ScanArgs) -> String {
     let mut words = Vec::new();

@@ -1,0 +1,201 @@
+//! Scans only what changed since the last scan, if a running `lop watch` noted it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use catalog::{TreeMatch, WatchPosition, WatchedScan, Writer};
+use content::Fingerprints;
+use dupes::{Part, Work, read_wanted, wanted};
+use runtime::{Interrupted, Progress};
+use walk::{Changes, FileId, Tree};
+use watch::{Entries, NoWatcher, Position};
+
+use crate::error::CommandError;
+use crate::settings::{ScanSettings, Settings, Verbosity};
+
+/// Time to wait for the watcher. It answers at once, even while the tree is changing.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What a watcher noted about the roots of a scan.
+#[derive(Default)]
+pub(super) struct Noted {
+    /// The position before the scan; `None` if no watcher runs.
+    pub(super) position: Option<WatchPosition>,
+    /// The changes since the last scan; `None` if the scan has to examine everything.
+    pub(super) changes: Option<NotedChanges>,
+}
+
+/// The changes since the last scan.
+pub(super) struct NotedChanges {
+    entries: Changes,
+    last: WatchedScan,
+}
+
+/// Files, matched with the catalog.
+pub(super) struct Listed {
+    pub(super) tree: Tree,
+    pub(super) recall: TreeMatch,
+    /// Number of files below the roots.
+    pub(super) files: u64,
+    /// Total size of these files in bytes.
+    pub(super) bytes: u64,
+    /// Number of files that are new, changed or gone, if only noted entries were examined.
+    pub(super) changed: Option<u64>,
+}
+
+impl Noted {
+    /// Asks the watcher of the catalog. Prints a message if there is a watcher but everything has to be examined.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read. The catalog is unchanged.
+    pub(super) fn ask(
+        scan: &ScanSettings,
+        settings: &Settings,
+        writer: Option<&Writer>,
+    ) -> Result<Noted, CommandError> {
+        let (Some(path), Some(writer)) = (&scan.catalog, writer) else {
+            return Ok(Noted::default());
+        };
+        let ask = |roots: &[PathBuf], since| match watch::ask(path, roots, since, ANSWER_TIMEOUT) {
+            Ok(answer) => Some(answer),
+            Err(NoWatcher::NotRunning) => None,
+            Err(error) => {
+                settings.report(&CommandError::failed("'lop watch' cannot be used").because(error));
+                None
+            }
+        };
+        // Without a watcher, the roots are not touched: a dead mount does not respond.
+        let Some(answer) = ask(&[], None) else { return Ok(Noted::default()) };
+        let position = Some(of_catalog(answer.position));
+        let whole = Noted { position, changes: None };
+        let Some(roots) = roots(scan) else { return Ok(Noted::default()) };
+        let absolute: Vec<&[u8]> = roots.iter().map(|root| bytes(root)).collect();
+        if writer.is_new() || scan.examines_all() {
+            return Ok(whole);
+        }
+        let catalog = writer.catalog();
+        let Some(last) = catalog.watched_scan(&absolute, &scan.options)? else { return Ok(whole) };
+        let since = Position { session: last.position.watcher, number: last.position.number };
+        let Some(answer) = ask(&roots, Some(since)) else { return Ok(Noted::default()) };
+        let position = Some(of_catalog(answer.position));
+        let whole = Noted { position, changes: None };
+        let noted = match answer.changes {
+            Ok(noted) => noted,
+            Err(reason) => {
+                if settings.verbosity != Verbosity::Quiet {
+                    settings.note(&format!("examining everything: {reason}"));
+                }
+                return Ok(whole);
+            }
+        };
+        writer.index_for_changes()?;
+        let Some(unsettled) = catalog.unsettled(&absolute)? else { return Ok(whole) };
+        let mut entries = Changes::default();
+        unsettled.iter().for_each(|path| entries.add_tree(path));
+        catalog.paths_of_inodes(&noted.inodes)?.iter().for_each(|path| entries.add_entry(path));
+        for dir in &noted.dirs {
+            add(&mut entries, &dir.path, &dir.entries);
+        }
+        Ok(Noted { position, changes: Some(NotedChanges { entries, last }) })
+    }
+}
+
+/// Adds the changes in one directory.
+fn add(changes: &mut Changes, dir: &[u8], entries: &Entries) {
+    match entries {
+        Entries::All => changes.add_listing(dir),
+        Entries::Tree => changes.add_tree(dir),
+        Entries::Names(names) => {
+            let mut path = Vec::new();
+            for (name, is_new_dir) in names {
+                path.clear();
+                path.extend_from_slice(dir);
+                walk::push_component(&mut path, name);
+                if *is_new_dir { changes.add_tree(&path) } else { changes.add_entry(&path) }
+            }
+        }
+    }
+}
+
+impl NotedChanges {
+    /// Finds the changed files, reads their heads, and adds the remembered files that may be identical to them.
+    ///
+    /// # Errors
+    ///
+    /// Fails on an interrupt, or if the catalog cannot be read. The catalog is unchanged.
+    pub(super) fn find(
+        self,
+        scan: &ScanSettings,
+        writer: &Writer,
+        progress: &Progress,
+    ) -> Result<Listed, CommandError> {
+        let catalog = writer.catalog();
+        let mut entries = self.entries;
+        let (mut tree, found) = loop {
+            let tree = walk_changes(scan, &entries, progress)?;
+            let mut found = catalog.match_changes(&tree)?;
+            // A change was noted for one name of an inode. It affects all names.
+            let further = found.further_names(catalog, &tree)?;
+            if further.is_empty() {
+                break (tree, found);
+            }
+            further.iter().for_each(|path| entries.add_entry(path));
+        };
+        let growth = found.growth(&tree);
+        let unread = found.without_head(catalog, &tree)?;
+        read_heads(scan, &tree, found.fingerprints(), &unread, progress)?;
+        let recall = found.add_candidates(catalog, &mut tree)?;
+        Ok(Listed {
+            tree,
+            recall,
+            files: self.last.files.saturating_add_signed(growth.files),
+            bytes: self.last.bytes.saturating_add_signed(growth.bytes),
+            changed: Some(growth.changed),
+        })
+    }
+}
+
+fn walk_changes(
+    scan: &ScanSettings,
+    changes: &Changes,
+    progress: &Progress,
+) -> Result<Tree, CommandError> {
+    let mut options = scan.walk.clone();
+    options.changes = Some(changes.clone().into());
+    walk::walk(&scan.roots(), &options, None, progress)
+        .map_err(|_interrupted| super::interrupted_walk(scan))
+}
+
+/// Reads the heads of files. The search reports the files that cannot be read.
+fn read_heads(
+    scan: &ScanSettings,
+    tree: &Tree,
+    fingerprints: &Fingerprints,
+    files: &[FileId],
+    progress: &Progress,
+) -> Result<(), Interrupted> {
+    let work = Work::new(tree, fingerprints, &scan.compare, progress);
+    let is_wanted = |file| files.binary_search(&file).is_ok().then_some(Part::Head);
+    for batch in wanted(tree, is_wanted) {
+        read_wanted(&work, &batch)?;
+    }
+    Ok(())
+}
+
+/// Returns the roots as absolute paths without links, or `None` if one of them is no directory.
+fn roots(scan: &ScanSettings) -> Option<Vec<PathBuf>> {
+    if scan.args.files_from.is_some() {
+        return None;
+    }
+    let absolute = |root: PathBuf| root.canonicalize().ok().filter(|root| root.is_dir());
+    scan.roots().into_iter().map(absolute).collect()
+}
+
+fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_encoded_bytes()
+}
+
+fn of_catalog(position: Position) -> WatchPosition {
+    WatchPosition { watcher: position.session, number: position.number }
+}
