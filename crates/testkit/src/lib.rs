@@ -15,6 +15,7 @@
 //! | [`oracle`], [`formats`], [`groups`], [`peers`] | the true groups of duplicates, the answers of programs, and their differences |
 //! | [`snapshot`] | whether a tree changed, and whether its contents still exist |
 //! | [`attacker`] | moves entries around while a program works on them |
+//! | [`changes`] | random changes of a tree |
 //! | [`sandbox`], [`invocation`], [`running`], [`output`], [`terminal`] | runs a binary isolated from the machine |
 //! | [`kill`] | kills it at a chosen moment, or fails one of its system calls |
 //! | [`sshd`] | an ssh server on this machine |
@@ -30,6 +31,7 @@
 )]
 
 pub mod attacker;
+pub mod changes;
 pub mod content;
 pub mod deep;
 pub mod dice;
@@ -64,6 +66,7 @@ pub mod terminal;
 pub mod tree;
 
 pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
+pub use changes::{ChangedEntry, RandomChanges};
 pub use content::Content;
 pub use deep::{BOTTOM, deep_path, open_beneath};
 pub use dice::Dice;

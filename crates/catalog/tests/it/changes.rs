@@ -1,12 +1,10 @@
 //! A scan of noted changes leaves the same catalog as a scan of everything.
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::SystemTime;
 
-use testkit::{Dice, TempTree, TreeBuilder};
+use testkit::{ChangedEntry, RandomChanges, TempTree, TreeBuilder};
 use walk::Changes;
 
 use crate::disk::{bytes, let_the_clock_tick};
@@ -192,119 +190,18 @@ fn a_group_with_many_copies_is_not_read_as_a_whole() {
     assert_eq!(watched.check(), 12, "four examined names, and eight of the copies");
 }
 
-/// Random operations, with the notes that a kernel reports for them.
-struct Operations {
-    dice: Dice,
-    number: u64,
-}
-
-impl Operations {
-    fn name(&mut self) -> String {
-        format!("n{}", self.dice.below(12))
-    }
-
-    /// Returns a random directory of the tree, relative to its top; empty for the top.
-    fn dir(&mut self, top: &Path) -> String {
-        let mut at = String::new();
-        while self.dice.below(3) > 0 {
-            let here = top.join(&at);
-            let is_dir = |name: &String| here.join(name).is_dir() && !here.join(name).is_symlink();
-            let below: Vec<String> = names(&here).into_iter().filter(is_dir).collect();
-            let Some(name) = self.dice.pick(&below) else { break };
-            at = join(&at, name);
-        }
-        at
-    }
-
-    /// Returns a random existing entry.
-    fn entry(&mut self, top: &Path) -> Option<String> {
-        let dir = self.dir(top);
-        let names = names(&top.join(&dir));
-        self.dice.pick(&names).map(|name| join(&dir, name))
-    }
-
-    fn content(&mut self) -> String {
-        let sizes = [1, 5, 5, 5, 9, 4096];
-        let size = *self.dice.pick(&sizes).expect("some");
-        ["a", "b"][usize::try_from(self.dice.below(2)).expect("small")].repeat(size)
-    }
-
-    /// Changes the tree in a random way.
-    fn step(&mut self, watched: &mut Watched) {
-        self.number += 1;
-        let top = watched.tree.path().to_path_buf();
-        let new = join(&self.dir(&top), &self.name());
-        let Some(old) = self.entry(&top) else { return };
-        let (from, to) = (top.join(&old), top.join(&new));
-        let is_free = fs::symlink_metadata(&to).is_err();
-        let is_file = fs::symlink_metadata(&from).is_ok_and(|found| found.is_file());
-        match self.dice.below(12) {
-            0..=2 if is_free || to.is_file() && !to.is_symlink() => {
-                fs::write(&to, self.content()).expect("written");
-                watched.note(&new);
-            }
-            3 if is_file => {
-                let mut file = fs::File::options().append(true).open(&from).expect("opens");
-                file.write_all(b"a").expect("written");
-                watched.note(&old);
-            }
-            4 if is_file && is_free => {
-                fs::hard_link(&from, &to).expect("linked");
-                watched.note(&new);
-            }
-            5 | 6 if fs::rename(&from, &to).is_ok() => {
-                watched.note(&old);
-                if to.is_dir() { watched.note_tree(&new) } else { watched.note(&new) }
-            }
-            7 if is_free => {
-                fs::create_dir(&to).expect("made");
-                watched.note_tree(&new);
-            }
-            8 if !is_file => {
-                let removed = fs::remove_dir_all(&from).or_else(|_| fs::remove_file(&from));
-                removed.expect("removed");
-                watched.note(&old);
-            }
-            9 if is_file => {
-                fs::remove_file(&from).expect("removed");
-                watched.note(&old);
-            }
-            10 if is_free => {
-                symlink("n1", &to).expect("linked");
-                watched.note(&new);
-            }
-            11 if is_file => {
-                let times = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(self.number);
-                let file = fs::File::options().append(true).open(&from).expect("opens");
-                file.set_modified(times).expect("set");
-                watched.note(&old);
-            }
-            _ => {}
-        }
-    }
-}
-
-fn names(dir: &Path) -> Vec<String> {
-    let entries = fs::read_dir(dir).expect("a directory");
-    let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("read").file_name();
-    let mut names: Vec<String> =
-        entries.map(|entry| name(entry).into_string().expect("text")).collect();
-    names.sort();
-    names
-}
-
-fn join(dir: &str, name: &str) -> String {
-    if dir.is_empty() { name.to_string() } else { format!("{dir}/{name}") }
-}
-
 #[test]
 fn random_changes_leave_the_same_catalog() {
     for seed in 0..12 {
-        let mut operations = Operations { dice: Dice::new(seed), number: 0 };
         let mut watched = Watched::new(small_tree(), SystemTime::now);
+        let mut changes = RandomChanges::new(seed, &[watched.tree.path().to_path_buf()]);
         for _ in 0..25 {
-            for _ in 0..operations.dice.below(12) {
-                operations.step(&mut watched);
+            for _ in 0..changes.below(12) {
+                for ChangedEntry { path, is_new_dir } in changes.step() {
+                    let path = bytes(&path);
+                    let notes = &mut watched.notes;
+                    if is_new_dir { notes.add_tree(&path) } else { notes.add_entry(&path) }
+                }
             }
             watched.check();
         }
