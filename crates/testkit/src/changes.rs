@@ -16,6 +16,18 @@ const NAMES: u64 = 12;
 /// Sizes of files in bytes. Equal sizes are frequent, so that many files are compared.
 const SIZES: [usize; 6] = [1, 5, 5, 5, 9, 4096];
 
+/// Queries of what a catalog says about files, directories, identical files and problems. Two catalogs of the same
+/// files give the same answers, however they came about.
+pub const CATALOG_FACTS: [&str; 4] = [
+    "SELECT 'file ' || path || ' ' || file.size || ' ' || file.inode || ' ' || mtime_ns || ' ' || ctime_ns \
+     || ' ' || file.state FROM files JOIN file ON file.inode = files.inode GROUP BY 1 ORDER BY 1",
+    "SELECT 'dir ' || path FROM dir_path ORDER BY 1",
+    "SELECT 'group of ' || inodes || ' inodes, ' || reclaimable || ' reclaimable: ' || paths FROM content \
+     JOIN (SELECT \"group\", group_concat(path, ', ') AS paths FROM \
+     (SELECT * FROM duplicates ORDER BY path) GROUP BY 1) AS d ON d.\"group\" = content.id ORDER BY paths",
+    "SELECT 'problem ' || CAST(path AS TEXT) || ' ' || reason FROM problem ORDER BY 1",
+];
+
 /// An entry that has changed, as a kernel reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedEntry {

@@ -66,7 +66,7 @@ pub mod terminal;
 pub mod tree;
 
 pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
-pub use changes::{ChangedEntry, RandomChanges};
+pub use changes::{CATALOG_FACTS, ChangedEntry, RandomChanges};
 pub use content::Content;
 pub use deep::{BOTTOM, deep_path, open_beneath};
 pub use dice::Dice;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use testkit::{ChangedEntry, RandomChanges, TempTree, TreeBuilder};
+use testkit::{CATALOG_FACTS, ChangedEntry, RandomChanges, TempTree, TreeBuilder};
 use walk::Changes;
 
 use crate::disk::{bytes, let_the_clock_tick};
@@ -59,16 +59,7 @@ impl Watched {
 
 /// Returns what a catalog says about files, directories, identical files and problems.
 fn facts(catalog: &Sandbox) -> Vec<String> {
-    let queries = [
-        "SELECT 'file ' || path || ' ' || file.size || ' ' || file.inode || ' ' || mtime_ns || ' ' || ctime_ns \
-         || ' ' || file.state FROM files JOIN file ON file.inode = files.inode GROUP BY 1 ORDER BY 1",
-        "SELECT 'dir ' || path FROM dir_path ORDER BY 1",
-        "SELECT 'group of ' || inodes || ' inodes, ' || reclaimable || ' reclaimable: ' || paths FROM content \
-         JOIN (SELECT \"group\", group_concat(path, ', ') AS paths FROM \
-         (SELECT * FROM duplicates ORDER BY path) GROUP BY 1) AS d ON d.\"group\" = content.id ORDER BY paths",
-        "SELECT 'problem ' || CAST(path AS TEXT) || ' ' || reason FROM problem ORDER BY 1",
-    ];
-    queries.iter().flat_map(|sql| catalog.query(sql)).collect()
+    CATALOG_FACTS.iter().flat_map(|sql| catalog.query(sql)).collect()
 }
 
 fn pairs() -> Watched {

@@ -43,6 +43,7 @@ mod mirror_oracles;
 mod mirror_remote;
 mod mirror_users;
 mod mounts;
+mod noted_scans;
 mod odd_trees;
 mod own_files;
 mod partial;

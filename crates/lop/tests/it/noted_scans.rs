@@ -1,0 +1,191 @@
+//! Scans while `lop watch` runs examine only what changed, and leave the catalog that a scan of everything would leave.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::Value;
+use testkit::{
+    CATALOG_FACTS, Calls, Mount, NOBODY, RandomChanges, Running, Signal, Strace, TreeBuilder, When,
+    skipped,
+};
+
+use crate::lop::{Lop, settle};
+
+/// Starts to watch the directory `t`, without automatic scans, and waits until it is watched.
+fn watch(lop: &Lop) -> Running {
+    started(lop.command().args(["watch", "--scan-every", "never", "t"]).spawn())
+}
+
+fn started(mut running: Running) -> Running {
+    assert!(running.wait_for(&When::Stdout(b"\nScans ".into())), "it does not watch");
+    running
+}
+
+/// Scans `t`, and returns the summary.
+#[track_caller]
+fn scan(lop: &Lop) -> Value {
+    lop.json(["scan", "t"])
+}
+
+/// Returns the number of files that a scan examined because they changed; `None` if it examined everything.
+fn changed(summary: &Value) -> Option<u64> {
+    summary["changed_files"].as_u64()
+}
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new().file("t/a", "alike").file("t/d/b", "alike").file("t/d/sub/c", "other")
+}
+
+/// A watched tree that was scanned.
+fn watched() -> (Lop, Running) {
+    let lop = Lop::with(&tree());
+    let running = watch(&lop);
+    assert_eq!(changed(&scan(&lop)), None, "the first scan examines everything");
+    (lop, running)
+}
+
+#[test]
+fn only_changes_are_examined() {
+    let (lop, _running) = watched();
+    assert_eq!(changed(&scan(&lop)), Some(0));
+    fs::write(lop.path("t/d/new"), "alike").expect("written");
+    fs::remove_file(lop.path("t/d/sub/c")).expect("removed");
+    settle();
+    let summary = scan(&lop);
+    assert_eq!(changed(&summary), Some(2));
+    let figures = ["files", "bytes", "groups", "redundant_files", "reclaimable_bytes"];
+    assert_eq!(figures.map(|key| summary[key].as_u64().expect("a number")), [3, 15, 1, 2, 8192]);
+    let text = lop.scan(["t"]);
+    let text = text.stdout_str();
+    assert!(text.starts_with("Scanned   0 changed files in "), "{text}");
+    assert!(
+        text.contains(" s; in all, 3 files, 15 B\nFound     1 group: 2 redundant files, "),
+        "{text}"
+    );
+}
+
+#[test]
+fn only_changed_files_and_their_copies_are_opened() {
+    let strace = match Strace::find() {
+        Ok(strace) => strace,
+        Err(reason) => return skipped(reason),
+    };
+    let lop =
+        Lop::with(&(0..50).fold(tree(), |tree, n| tree.seeded(format!("t/many/{n}"), n, 1000)));
+    let _running = watch(&lop);
+    scan(&lop);
+    fs::write(lop.path("t/d/new"), "alike").expect("written");
+    settle();
+    let traced = strace.list(lop.command().args(["scan", "t"]), &Calls::of("openat,openat2"));
+    traced.output.success();
+    let opened = |name: &str| traced.calls.iter().any(|call| call.contains(name));
+    assert!(opened("\"new\"") && !opened("many") && !opened("\"c\""), "{:#?}", traced.calls);
+}
+
+#[test]
+fn everything_is_examined_if_changes_are_unknown() {
+    let (lop, running) = watched();
+    fs::write(lop.path("t/new"), "alike").expect("written");
+    assert_eq!(changed(&lop.json(["scan", "--exclude", "*.o", "t"])), None, "other options");
+    assert_eq!(changed(&lop.json(["scan", "--exclude", "*.o", "t"])), Some(0));
+    assert_eq!(changed(&scan(&lop)), None, "other options than before");
+    assert_eq!(changed(&lop.json(["scan", "--reread", "t"])), None);
+    assert_eq!(changed(&lop.json(["scan", "t/d"])), None, "another root");
+    assert_eq!(changed(&scan(&lop)), Some(0));
+    lop.command().args(["forget", "t/a"]).run().success();
+    let summary = scan(&lop);
+    assert_eq!(
+        (changed(&summary), summary["files"].as_u64()),
+        (None, Some(4)),
+        "forgotten files are found again"
+    );
+    drop(running);
+    let _running = watch(&lop);
+    let output = lop.scan(["t"]);
+    let said = "examining everything: the watcher was started after the last scan\n";
+    assert_eq!(output.stderr_str(), said);
+    assert_eq!(changed(&scan(&lop)), Some(0));
+}
+
+/// Returns what a catalog says.
+fn facts(catalog: &PathBuf) -> Vec<String> {
+    let database = Connection::open(catalog).expect("opens");
+    let mut facts = Vec::new();
+    for sql in CATALOG_FACTS {
+        let mut query = database.prepare(sql).expect("a query");
+        let rows = query.query_map([], |row| row.get(0)).expect("rows");
+        facts.extend(rows.map(|row| row.expect("text")));
+    }
+    facts
+}
+
+/// Makes random changes, scans with and without the notes of a watcher, and compares the catalogs. Returns the number
+/// of scans that used the notes. The watcher is killed now and then, and file systems are mounted and unmounted.
+fn compare(seed: u64, rounds: u64, user: Option<u32>) -> u64 {
+    let lop = Lop::with(&tree().file("over/a", "alike").file("over/x", "in the other directory"));
+    if user.is_some() {
+        let all =
+            Command::new("chown").arg("-R").arg(NOBODY.to_string()).arg(lop.path("")).status();
+        assert!(all.expect("runs").success());
+    }
+    let command = |args: &[&str]| {
+        let command = lop.command().args(args.iter().copied());
+        match user {
+            Some(user) => command.as_user(user, user),
+            None => command,
+        }
+    };
+    let start = || started(command(&["watch", "--scan-every", "never", "t"]).spawn());
+    let full = lop.path("full.db");
+    let mut changes = RandomChanges::new(seed, &[lop.path("t")]);
+    let (mut running, mut mount, mut noted) = (start(), None, 0);
+    for round in 0..rounds {
+        for _ in 0..changes.below(100) {
+            changes.step();
+        }
+        match changes.below(12) {
+            0 => {
+                assert!(running.signal(Signal::KILL));
+                drop(running.wait());
+                changes.step();
+                running = start();
+            }
+            1 | 2 if user.is_none() && mount.is_none() => {
+                mount = Mount::bind(lop.path("over"), changes.dir()).ok();
+            }
+            3 | 4 => mount = None,
+            _ => {}
+        }
+        let output = command(&["scan", "--json", "t"]).run();
+        output.success();
+        noted += u64::from(changed(&crate::lop::document(&output)).is_some());
+        let full_path = full.to_str().expect("text");
+        command(&["scan", "--quiet", "--catalog", full_path, "t"]).run().success();
+        let (by_notes, by_scan) = (facts(&lop.catalog()), facts(&full));
+        assert!(
+            by_notes == by_scan,
+            "seed {seed}, round {round}: by notes {by_notes:#?}\nby a full scan {by_scan:#?}"
+        );
+    }
+    noted
+}
+
+#[test]
+fn random_changes_leave_the_catalog_of_a_full_scan() {
+    if !testkit::is_root() {
+        return skipped("only root may watch whole file systems and mount others");
+    }
+    let noted: u64 = (0..4).map(|seed| compare(seed, 50, None)).sum();
+    assert!(noted > 100, "only {noted} of 200 scans used the notes");
+}
+
+#[test]
+fn random_changes_are_noted_for_an_ordinary_user() {
+    if !testkit::is_root() {
+        return skipped("only root can act as another user");
+    }
+    let noted = compare(10, 50, Some(NOBODY));
+    assert!(noted > 25, "only {noted} of 50 scans used the notes");
+}
