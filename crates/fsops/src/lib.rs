@@ -10,6 +10,7 @@
 //! | `file` | files open for reading, new files, extents, leases, extended attributes |
 //! | `fs` | identity and type of file systems, their events, the mount table, btrfs subvolumes |
 //! | `operand` | opening a path that the user typed |
+//! | `trusted` | reading files that nobody but the user and root can write |
 //! | `stat` | identity and metadata of files |
 //! | `error` | errors with operation and path |
 //! | `credentials` | user, groups, umask |
@@ -40,6 +41,7 @@ mod operand;
 mod publish;
 pub mod socket;
 mod stat;
+mod trusted;
 
 pub use credentials::{effective_user, groups, may_give_files_away, umask};
 pub use dir::{Dir, DirBuffer, DirIdentity, DirItem, Found};
@@ -60,3 +62,4 @@ pub use mark::DirMark;
 pub use operand::OperandError;
 pub use publish::{Lock, create_dir_private, create_file_private, publish_new, remove_file};
 pub use stat::{FileKey, Kind, LONGEST_TICK, Stat, Time};
+pub use trusted::{TrustError, read_trusted_file};
