@@ -100,6 +100,7 @@ fn here(task: &Task) -> io::Result<Usage> {
         .args(args)
         .envs(task.variables.iter().cloned())
         .env("HOME", &task.home)
+        .env("LOP_CONFIG", "")
         .process_group(0);
     for place in ["CACHE", "CONFIG", "DATA", "STATE"] {
         command.env_remove(format!("XDG_{place}_HOME"));

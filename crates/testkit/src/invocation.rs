@@ -26,7 +26,8 @@ use crate::sandbox::Sandbox;
 pub struct Invocation<'a> {
     sandbox: &'a Sandbox,
     args: Vec<OsString>,
-    env: Vec<(OsString, OsString)>,
+    /// Variables with their values, and variables that are unset.
+    env: Vec<(OsString, Option<OsString>)>,
     cwd: PathBuf,
     user: Option<(u32, u32)>,
     descriptors: Option<u32>,
@@ -87,7 +88,13 @@ impl<'a> Invocation<'a> {
 
     /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: impl PathBytes) -> Self {
-        self.env.push((name.into(), value.to_path().into()));
+        self.env.push((name.into(), Some(value.to_path().into())));
+        self
+    }
+
+    /// Unsets an environment variable that every run has, such as `LOP_CONFIG`.
+    pub fn env_remove(mut self, name: &str) -> Self {
+        self.env.push((name.into(), None));
         self
     }
 
@@ -235,7 +242,13 @@ impl<'a> Invocation<'a> {
             .env("LANG", "C.UTF-8")
             .env("TZ", "UTC")
             .env("COLUMNS", "80")
-            .envs(self.env.iter().map(|(name, value)| (name, value)));
+            .env("LOP_CONFIG", "");
+        for (name, value) in &self.env {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
     }
 
     /// Returns the program and its arguments. If limits or ignored signals are requested, a shell

@@ -3,7 +3,8 @@
 //!
 //! Each sandbox is a temporary directory with three subdirectories. `home` is `HOME` and contains
 //! `XDG_STATE_HOME`. `work` is the working directory, which is empty at first, so that the program
-//! does not find its own state when it scans. `tmp` is `TMPDIR`. The umask does not change. Each
+//! does not find its own state when it scans. `tmp` is `TMPDIR`. `LOP_CONFIG` is empty, so that
+//! the configuration of the machine has no effect. The umask does not change. Each
 //! program gets a new process group, no terminal, and a time limit. A program that hangs is killed
 //! and reported.
 

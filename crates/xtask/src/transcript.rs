@@ -126,7 +126,8 @@ impl Stage {
         let path = std::env::join_paths(path).map_err(io::Error::other)?;
         let mut shell = Command::new("sh");
         shell.env_clear().env("PATH", path).env("HOME", &home).env("TMPDIR", place);
-        shell.env("LANG", "C.UTF-8").env("XDG_STATE_HOME", place.join("state")).current_dir(&home);
+        shell.env("LANG", "C.UTF-8").env("XDG_STATE_HOME", place.join("state"));
+        shell.env("LOP_CONFIG", "").current_dir(&home);
         let [home, mounted] = [home, mounted].map(|path| path.to_string_lossy().into_owned());
         Ok(Stage { shell, home, mounted })
     }

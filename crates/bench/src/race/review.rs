@@ -183,7 +183,8 @@ impl Race {
     /// Returns a command that runs lop as a user without settings.
     fn lop_with(&self, catalog: &Path) -> Command {
         let mut command = Command::new(&self.options.programs.lop);
-        command.env("HOME", self.options.store.join("home")).arg("--catalog").arg(catalog);
+        command.env("HOME", self.options.store.join("home")).env("LOP_CONFIG", "");
+        command.arg("--catalog").arg(catalog);
         command
     }
 

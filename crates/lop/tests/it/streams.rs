@@ -277,7 +277,7 @@ fn terminal(lop: &Lop, command: &str, environment: &[(&str, &str)]) -> Option<St
     let mut script = Command::new("/usr/bin/script");
     script.args(["-qec", &line, "/dev/null"]).current_dir(lop.work()).env_clear();
     script.env("XDG_STATE_HOME", lop.state()).env("LANG", "C.UTF-8").env("TERM", "xterm");
-    script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin");
+    script.env("SHELL", "/bin/sh").env("PATH", "/usr/bin:/bin").env("LOP_CONFIG", "");
     script.envs(environment.iter().copied());
     let output = script.stdin(Stdio::null()).output().expect("script runs");
     Some(String::from_utf8(output.stdout).expect("terminal output is UTF-8").replace("\r\n", "\n"))

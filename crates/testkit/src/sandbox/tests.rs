@@ -77,6 +77,7 @@ fn the_environment_has_only_fixed_variables() {
         "LANG=C.UTF-8".into(),
         "TZ=UTC".into(),
         "COLUMNS=80".into(),
+        "LOP_CONFIG=".into(),
         "ADDED=yes".into(),
     ] {
         assert!(text.lines().any(|have| have == line), "no {line} in {text}");

@@ -57,7 +57,7 @@ impl Server {
         let mut command = Command::new("sh");
         command.args(["-c", ENTER, "sh"]);
         command.arg(group.as_deref().unwrap_or(Path::new(""))).arg(cpu.to_string()).args(argv);
-        command.env("HOME", home).current_dir(home).process_group(0);
+        command.env("HOME", home).env("LOP_CONFIG", "").current_dir(home).process_group(0);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(output);
         let spawned = testkit::spawn(&mut command);
         let child = spawned.map_err(|e| Failure::new(format!("sh: {e}")))?;
