@@ -38,6 +38,7 @@ pub(crate) use keep::{ForgetArgs, ValidateArgs};
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
+pub(crate) use rates::RateArgs;
 pub(crate) use scan::{ScanArgs, ShardArg};
 pub(crate) use serve::ServeArgs;
 pub(crate) use share::ShareArgs;
@@ -75,7 +76,8 @@ See 'lop help COMMAND' for the options of a command.";
 pub(crate) struct GlobalArgs {
     /// Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]
     ///
-    /// If LOP_CATALOG is not set, the default is $XDG_STATE_HOME/lop/catalog.db. If XDG_STATE_HOME is not set either,
+    /// If LOP_CATALOG is not set, the default is the catalog of the configuration ('lop help config'), and without one,
+    /// $XDG_STATE_HOME/lop/catalog.db. If XDG_STATE_HOME is not set either,
     /// it is ~/.local/state/lop/catalog.db. A scan creates the catalog if it does not exist.
     #[arg(long, value_name = "FILE", global = true)]
     pub(crate) catalog: Option<PathBuf>,
@@ -211,6 +213,33 @@ Examples:
     Export(ExportArgs),
     Import(ImportArgs),
     Survey(SurveyArgs),
+    /// Show the settings and where each comes from, or the errors in the configuration
+    ///
+    /// lop reads ~/.config/lop/config.toml and /etc/lop/config.toml if they exist. If XDG_CONFIG_HOME is set, the first
+    /// file is $XDG_CONFIG_HOME/lop/config.toml. If LOP_CONFIG is set, lop reads only the file that it names, or none
+    /// if it is empty. Each file is in TOML and may have these keys:
+    ///
+    /// catalog: the catalog, unless --catalog or LOP_CATALOG is given.
+    ///
+    /// roots: a list of what 'lop scan' scans if no PATH is given.
+    ///
+    /// exclude: a list of patterns as for 'lop scan --exclude', in addition to those that are given.
+    ///
+    /// keep: a list of rules as for 'lop dedupe --keep', unless that option is given.
+    ///
+    /// protect: a list of folders in which no command removes or replaces anything.
+    ///
+    /// rates: a table with mirror (as --bwlimit), purge (as --rate), serve and share (as --limit-rate-total), unless
+    /// that option is given.
+    ///
+    /// Paths begin with / or ~/. The user's file has precedence, but 'exclude' and 'protect' of both files apply. lop
+    /// reads a file only if it belongs to you or root and other users cannot write to it. If a file has an error, no
+    /// command that uses the configuration runs.
+    #[command(after_help = "\
+Examples:
+  lop config                    Which settings apply, and why?
+  lop config --json             The same for a script")]
+    Config,
     Man(ManArgs),
     Completions(CompletionsArgs),
     /// Run the remote end of a mirror; started by lop on the other host
@@ -222,6 +251,16 @@ Examples:
 }
 
 impl Command {
+    /// Returns whether the configuration applies to the command. It is then read and checked before the command begins.
+    pub(crate) fn is_configured(&self) -> bool {
+        // `config` reads the configuration itself to show all of its errors, and `mirror-server` to report them to the
+        // other host.
+        let reads_itself = matches!(self, Command::Config | Command::MirrorServer);
+        let prints_texts =
+            matches!(self, Command::Man(_) | Command::Completions(_) | Command::Generate);
+        !reads_itself && !prints_texts
+    }
+
     /// Returns the memory that the command needs, in bytes, if that does not depend on the amount of data.
     pub(crate) fn usual_memory(&self) -> Option<u64> {
         match self {

@@ -1,6 +1,7 @@
 //! The commands, one per file. They call the libraries and print the results, but contain no algorithms.
 
 mod completions;
+mod config;
 mod contains;
 mod dedupe;
 mod dups;
@@ -51,6 +52,7 @@ pub(crate) fn run(command: Option<Command>, settings: &Settings) -> Result<Exit,
         Command::Export(args) => export::run(&args, settings),
         Command::Import(args) => import::run(&args, settings),
         Command::Survey(args) => survey::run(&args, settings),
+        Command::Config => config::run(settings),
         Command::Generate => generate::run(),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, settings),

@@ -10,11 +10,13 @@
 //! | [`commands`] | Runs the commands, one file each. |
 //! | [`questions`] | Queries the catalog and checks the state of the files now. |
 //! | [`acting`] | Turns groups of identical files into plans, and carries plans out. |
+//! | [`protected`] | Finds out whether a path is in a protected folder, or contains one. |
 //! | [`paths`] | Makes typed paths absolute and compares paths. |
 //! | [`prompt`] | Asks the user. |
 //! | [`monitor`] | Shows progress and handles signals while the libraries work. |
 //! | [`output`] | Prints results, problems and summaries. |
 //! | [`quantity`] | Parses and formats sizes, counts, durations and times. |
+//! | [`spelling`] | Finds the word that the user probably meant. |
 //! | [`pages`] | Generates man pages, completions and the command reference. |
 //! | [`error`], [`exit`] | Define the error type of the commands and the exit codes. |
 
@@ -28,9 +30,11 @@ mod output;
 mod pages;
 mod paths;
 mod prompt;
+mod protected;
 mod quantity;
 mod questions;
 mod settings;
+mod spelling;
 
 use std::ffi::OsStr;
 use std::process::ExitCode;
@@ -63,8 +67,11 @@ fn run(cli: Cli) -> Exit {
     let requested = cli.command.as_ref().and_then(Command::memory);
     let usual = cli.command.as_ref().and_then(Command::usual_memory);
     let run = || {
-        monitor::memory::bound(requested, usual)
-            .and_then(|()| commands::run(cli.command, &settings))
+        let is_configured = cli.command.as_ref().is_none_or(Command::is_configured);
+        let settings = settings.clone();
+        let settings = if is_configured { settings.configured()? } else { settings };
+        monitor::memory::bound(requested, usual)?;
+        commands::run(cli.command, &settings)
     };
     let exit = run().unwrap_or_else(|error| {
         settings.report_last(&error);

@@ -1,15 +1,18 @@
 //! Resolved settings, worked out once per run from the parsed arguments of [`crate::args`].
 //!
-//! [`Settings`] holds what applies to every command, and prints the messages on standard error. [`ScanSettings`],
-//! [`Patterns`] and [`Resources`] hold the rest. Only this module reads the environment and checks whether the
-//! standard streams are terminals, so no other module can make a command behave differently because of them.
+//! [`Settings`] holds what applies to every command, and prints the messages on standard error. [`Config`] holds the
+//! values of the configuration files. [`ScanSettings`], [`Patterns`] and [`Resources`] hold the rest. Only this module
+//! reads the environment and checks whether the standard streams are terminals, so no other module can make a command
+//! behave differently because of them.
 
+mod config;
 mod environment;
 mod patterns;
 mod resources;
 mod scan;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use catalog::Catalog;
 use serde::Serialize;
@@ -21,10 +24,14 @@ use crate::exit::Exit;
 use crate::output::formats::document_with;
 use crate::output::stream::{Stream, write_line};
 
+pub(crate) use config::{Config, ConfigFile, Configured, Place, Rates};
 pub(crate) use environment::home_dirs;
 pub(crate) use patterns::Patterns;
 pub(crate) use resources::Resources;
 pub(crate) use scan::ScanSettings;
+
+/// The variable with the path of the catalog.
+const CATALOG_VARIABLE: &str = "LOP_CATALOG";
 
 /// The amount of output besides the results of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +59,20 @@ pub(crate) struct Settings {
     pub(crate) progress: ProgressStyle,
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
-    catalog: Option<PathBuf>,
+    /// The path of the catalog in the arguments or in a variable, and its origin.
+    catalog: Option<(PathBuf, Origin)>,
+    config: Arc<Config>,
+}
+
+/// Where a setting comes from.
+#[derive(Clone, Debug)]
+pub(crate) enum Origin {
+    /// An option or an environment variable.
+    Named(&'static str),
+    /// A line of the configuration.
+    Configured(Place),
+    /// Nobody set it.
+    Default,
 }
 
 impl Settings {
@@ -76,8 +96,38 @@ impl Settings {
             progress,
             stdout: Stream::stdout(args.color),
             stderr,
-            catalog: args.catalog.or_else(|| environment::path("LOP_CATALOG")),
+            catalog: args.catalog.map(|path| (path, Origin::Named("--catalog"))).or_else(|| {
+                environment::path(CATALOG_VARIABLE)
+                    .map(|path| (path, Origin::Named(CATALOG_VARIABLE)))
+            }),
+            config: Arc::default(),
         }
+    }
+
+    /// Returns the same settings with the values of the configuration.
+    pub(crate) fn with_config(self, config: Config) -> Settings {
+        Settings { config: Arc::new(config), ..self }
+    }
+
+    /// Reads the configuration, and returns the same settings with its values.
+    ///
+    /// # Errors
+    ///
+    /// Returns the first error in the configuration.
+    pub(crate) fn configured(self) -> Result<Settings, CommandError> {
+        match Config::read() {
+            Ok(config) => Ok(self.with_config(config)),
+            Err(mut errors) => {
+                let more = errors.len() - 1;
+                let first = errors.swap_remove(0);
+                Err(if more > 0 { first.hint("'lop config' shows all errors") } else { first })
+            }
+        }
+    }
+
+    /// Returns the configuration. It is empty for the commands that do not use it.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
     }
 
     /// Returns whether progress is shown, and totals for it are therefore worth counting.
@@ -92,21 +142,35 @@ impl Settings {
 
     /// Returns the absolute path of the catalog.
     ///
-    /// `--catalog` takes precedence over `LOP_CATALOG`, and both take precedence over the location that the XDG base
-    /// directory specification defines. That specification requires a relative `XDG_STATE_HOME` to be ignored.
+    /// # Errors
+    ///
+    /// Fails as described at [`Settings::catalog_and_origin`].
+    pub(crate) fn catalog(&self) -> Result<PathBuf, CommandError> {
+        self.catalog_and_origin().map(|(path, _)| path)
+    }
+
+    /// Returns the absolute path of the catalog, and where it comes from.
+    ///
+    /// `--catalog` takes precedence over `LOP_CATALOG`, `LOP_CATALOG` over the configuration, and all of them over the
+    /// location that the XDG base directory specification defines. That specification requires a relative
+    /// `XDG_STATE_HOME` to be ignored.
     ///
     /// # Errors
     ///
     /// Fails if none of these gives a path, or if the path is relative and the current directory is unknown.
-    pub(crate) fn catalog(&self) -> Result<PathBuf, CommandError> {
-        if let Some(path) = &self.catalog {
-            return std::path::absolute(path).map_err(|e| {
-                CommandError::failed("cannot determine the current directory").because(e)
-            });
+    pub(crate) fn catalog_and_origin(&self) -> Result<(PathBuf, Origin), CommandError> {
+        if let Some((path, origin)) = &self.catalog {
+            let unknown =
+                |e| CommandError::failed("cannot determine the current directory").because(e);
+            return Ok((std::path::absolute(path).map_err(unknown)?, origin.clone()));
+        }
+        if let Some(Configured { value, place }) = &self.config.catalog {
+            return Ok((value.clone(), Origin::Configured(place.clone())));
         }
         let home = || environment::absolute_path("HOME").map(|home| home.join(".local/state"));
         let state = environment::absolute_path("XDG_STATE_HOME").or_else(home);
-        state.map(|state| state.join("lop/catalog.db")).ok_or_else(|| {
+        let usual = state.map(|state| (state.join("lop/catalog.db"), Origin::Default));
+        usual.ok_or_else(|| {
             let is_set = environment::path("HOME").is_some();
             let problem = if is_set { "not an absolute path" } else { "not set" };
             let message = format!("no place for the catalog: HOME is {problem}");
@@ -117,7 +181,19 @@ impl Settings {
 
     /// Returns lop's own files: the catalog and its journals. The set is empty if there is no place for a catalog.
     pub(crate) fn own(&self) -> OwnFiles {
-        self.catalog().map(|path| OwnFiles::new(&Catalog::own_paths(&path))).unwrap_or_default()
+        OwnFiles::new(&self.own_paths())
+    }
+
+    /// Returns the paths of lop's own files, whether they exist or not.
+    pub(crate) fn own_paths(&self) -> Vec<PathBuf> {
+        self.catalog().map(|path| Catalog::own_paths(&path)).unwrap_or_default()
+    }
+
+    /// Prints which value of the configuration has an effect, if the user wants to know more.
+    pub(crate) fn note_configured(&self, what: &str, place: &Place) {
+        if self.verbosity == Verbosity::Verbose {
+            self.note(&format!("{what} ({place})"));
+        }
     }
 
     /// Returns the output format that is used if the user did not choose one.

@@ -5,20 +5,23 @@ mod changes;
 use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::fmt::Display;
 use std::ops::Range;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
 use action::plan::{Kind, Member, Plan, Protection, Rule, Target, Version, plan, plan_decided};
 use dupes::{Attributes, State};
-use fsops::{DirLocation, FileKey, Mounts, Stat};
+use fsops::{FileKey, Stat};
 use walk::{DirId, FileId, OwnFiles, Tree};
 
 use crate::acting::decided::Decided;
 use crate::acting::sources::Source;
 use crate::error::CommandError;
 use crate::paths::{is_at_or_below, resolve_all};
+use crate::protected::Protected;
 use crate::questions::knowledge::UnknownFiles;
+use crate::settings::Configured;
 
 /// The user's options for duplicates.
 #[derive(Debug)]
@@ -26,7 +29,7 @@ pub(crate) struct PlanOptions {
     pub(crate) kind: Kind,
     rules: Vec<Rule>,
     min_size: u64,
-    protect: Vec<Vec<u8>>,
+    protected: Protected,
     roots: Vec<Vec<u8>>,
     /// True if files in system directories and other files that are managed by programs may be changed.
     pub(crate) system_dirs: bool,
@@ -37,36 +40,30 @@ pub(crate) struct PlanOptions {
 }
 
 impl PlanOptions {
-    /// Resolves the paths and parses the rules that the user typed.
+    /// Resolves the paths that the user typed, and parses the rules. If the user gave no rules, those of the configuration
+    /// apply.
     ///
     /// # Errors
     ///
     /// Fails if a path does not exist or a rule is not valid.
     pub(crate) fn new(
         kind: Kind,
-        rules: &[String],
+        keep: KeepRules<'_>,
         min_size: Option<u64>,
-        protect: &[PathBuf],
+        protected: Protected,
         roots: &[PathBuf],
     ) -> Result<PlanOptions, CommandError> {
         let roots = resolve_all(roots)?;
         let to_path = |path: &Vec<u8>| PathBuf::from(OsString::from_vec(path.clone()));
         let tops: Vec<PathBuf> = roots.iter().map(to_path).collect();
-        let rule = |text: &String| {
-            Rule::parse(text, &tops).map_err(|e| CommandError::usage(format!("--keep: {e}")))
-        };
-        let mut rules: Vec<Rule> = rules.iter().map(rule).collect::<Result<_, _>>()?;
-        if roots.is_empty() && rules.iter().any(|rule| matches!(rule, Rule::FirstRoot)) {
-            return Err(CommandError::usage("--keep first-root needs PATHs"));
-        }
+        let mut rules = keep.parse(&tops)?;
         rules.extend(Rule::usual());
         let min_size = min_size.unwrap_or(0);
-        let protect = resolve_all(protect)?;
         Ok(PlanOptions {
             kind,
             rules,
             min_size,
-            protect,
+            protected,
             roots,
             system_dirs: false,
             own: OwnFiles::default(),
@@ -74,6 +71,41 @@ impl PlanOptions {
         })
     }
 }
+
+/// The rules that choose the files to keep, before the default rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KeepRules<'a> {
+    /// The values of `--keep`.
+    Typed(&'a [String]),
+    /// The rules of the configuration.
+    Configured(&'a [Configured<String>]),
+}
+
+impl KeepRules<'_> {
+    /// Parses the rules. `tops` are the PATHs of the command.
+    fn parse(self, tops: &[PathBuf]) -> Result<Vec<Rule>, CommandError> {
+        let parse = |option: &dyn Display, text: &str| {
+            Rule::parse(text, tops).map_err(|e| CommandError::usage(format!("{option}: {e}")))
+        };
+        match self {
+            KeepRules::Typed(rules)
+                if tops.is_empty() && rules.iter().any(|rule| rule == FIRST_ROOT) =>
+            {
+                Err(CommandError::usage("--keep first-root needs PATHs"))
+            }
+            KeepRules::Typed(rules) => rules.iter().map(|rule| parse(&"--keep", rule)).collect(),
+            // A rule about PATHs does not distinguish any files without them.
+            KeepRules::Configured(rules) => rules
+                .iter()
+                .filter(|rule| !tops.is_empty() || rule.value != FIRST_ROOT)
+                .map(|rule| parse(&format!("{}: keep", rule.place), &rule.value))
+                .collect(),
+        }
+    }
+}
+
+/// The rule that prefers files below the first PATH.
+const FIRST_ROOT: &str = "first-root";
 
 /// Groups of files that are unchanged since they were compared.
 pub(crate) struct Planner {
@@ -85,7 +117,7 @@ pub(crate) struct Planner {
     members: Vec<(u32, FileId)>,
     /// The range of each group in `members`.
     groups: Vec<Range<usize>>,
-    protected: Protected,
+    protected: ProtectedDirs,
     /// Number of files that are skipped because another program, such as git, manages them.
     left: u64,
 }
@@ -105,7 +137,7 @@ impl Planner {
         leave_own(&source, &options.own, &mut members);
         let left = leave_to_programs(&source, &options, &mut members);
         members.sort_unstable();
-        let protected = Protected::new(source.tree(), &options.protect);
+        let protected = ProtectedDirs::new(source.tree(), &options.protected);
         let mut groups = Vec::new();
         for group in members.chunk_by(|a, b| a.0 == b.0) {
             let start = groups.last().map_or(0, |last: &Range<usize>| last.end);
@@ -203,10 +235,9 @@ impl Planner {
         let stat = self.stat(file)?;
         let tree = self.source.tree();
         let path = tree.absolute_path(file);
-        let below = |dirs: &[Vec<u8>]| dirs.iter().position(|dir| is_at_or_below(dir, &path));
-        let root = below(&self.options.roots);
+        let root = self.options.roots.iter().position(|dir| is_at_or_below(dir, &path));
         let is_protected = || {
-            below(&self.options.protect).is_some()
+            self.options.protected.contains_path(&path)
                 || self.protected.contains(tree, tree.file(file).dir)
         };
         let protected = if is_protected() {
@@ -259,27 +290,20 @@ fn leave_own(source: &Source, own: &OwnFiles, members: &mut Vec<(u32, FileId)>) 
 /// The protected directories and all directories below them. Protected directories are also recognised by device and
 /// inode number, so that they are protected under every path.
 #[derive(Default)]
-struct Protected {
+struct ProtectedDirs {
     dirs: HashSet<DirId>,
     keys: HashSet<FileKey>,
 }
 
-impl Protected {
-    fn new(tree: &Tree, protect: &[Vec<u8>]) -> Protected {
-        let mut protected = Protected::default();
-        if protect.is_empty() {
+impl ProtectedDirs {
+    fn new(tree: &Tree, folders: &Protected) -> ProtectedDirs {
+        let mut protected = ProtectedDirs::default();
+        if folders.is_empty() {
             return protected;
         }
-        let mounts = Mounts::read();
-        let places: Vec<DirLocation> =
-            protect.iter().flat_map(|dir| mounts.locations_below(dir)).collect();
         for (id, dir) in (0u32..).zip(tree.dirs()) {
             let id = DirId(id);
-            let path = tree.absolute_dir_path(id);
-            let place = mounts.location(&path);
-            let is_protected = protect.iter().any(|dir| is_at_or_below(dir, &path))
-                || place.is_some_and(|place| places.iter().any(|dir| place.is_below(dir)));
-            if is_protected {
+            if folders.folder_of(&tree.absolute_dir_path(id)).is_some() {
                 protected.dirs.insert(id);
                 if dir.inode != 0 {
                     protected.keys.insert(dir_key(tree, id));

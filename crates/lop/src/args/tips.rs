@@ -3,6 +3,8 @@
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::spelling::is_similar;
+
 /// Removes misleading tips, and adds a tip for users who type `purge -rf`.
 pub(crate) fn improve(error: &mut clap::Error, command: Option<&str>) {
     match error.kind() {
@@ -35,33 +37,11 @@ fn unknown(error: &mut clap::Error, command: Option<&str>) {
     }
 }
 
-/// Returns true if one text may be a misspelling of the other.
-fn is_similar(typed: &str, known: &str) -> bool {
-    let plain = |text: &str| text.trim_start_matches('-').to_ascii_lowercase();
-    let (typed, known) = (plain(typed), plain(known));
-    let is_start = typed.len() > 2 && (known.starts_with(&typed) || typed.starts_with(&known));
-    is_start || distance(typed.as_bytes(), known.as_bytes()) <= 1 + typed.len() / 4
-}
-
-/// Returns the Levenshtein distance of two texts in bytes.
-fn distance(one: &[u8], other: &[u8]) -> usize {
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, byte) in one.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (place, with) in other.iter().enumerate() {
-            let replaced = diagonal + usize::from(byte != with);
-            diagonal = row[place + 1];
-            row[place + 1] = replaced.min(diagonal + 1).min(row[place] + 1);
-        }
-    }
-    row[other.len()]
-}
-
 #[cfg(test)]
 mod tests {
     use clap::Parser;
 
-    use super::{distance, improve};
+    use super::improve;
     use crate::args::Cli;
 
     fn message(args: &[&str]) -> String {
@@ -100,12 +80,5 @@ mod tests {
             assert!(message.contains("tip: lop purge removes whole trees"), "{message}");
         }
         assert!(!message(&["scan", "-rf", "dir"]).contains("purge"));
-    }
-
-    #[test]
-    fn distances() {
-        for (one, other, expected) in [("", "abc", 3), ("kitten", "sitting", 3), ("a", "a", 0)] {
-            assert_eq!(distance(one.as_bytes(), other.as_bytes()), expected);
-        }
     }
 }

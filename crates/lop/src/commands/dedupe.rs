@@ -9,7 +9,7 @@ use catalog::{Rows, Writer};
 use self::saved::{run_saved, save, save_to};
 use crate::acting::catalog_update;
 use crate::acting::decided::Decided;
-use crate::acting::planner::{PlanOptions, Planner};
+use crate::acting::planner::{KeepRules, PlanOptions, Planner};
 use crate::acting::run::{PlanTotals, Work, by_disk, carry_out, show_plans};
 use crate::acting::sources::Source;
 use crate::args::{By, DedupeArgs};
@@ -19,10 +19,11 @@ use crate::output::{problems, stdout};
 use crate::paths::resolve_all;
 use crate::prompt::chooser;
 use crate::prompt::confirm::{CONFIRM_ABOVE, Question, can_ask};
+use crate::protected::Protected;
 use crate::quantity::{counted, size};
 use crate::questions::catalog::{open, open_writer};
 use crate::questions::scope::Scope;
-use crate::settings::{Resources, Settings, Verbosity};
+use crate::settings::{Configured, Resources, Settings, Verbosity};
 
 /// Maximum number of directories that are kept open while plans are shown.
 const OPEN_DIRS: usize = 64;
@@ -44,8 +45,9 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         );
         return Err(CommandError::usage(text));
     }
-    let mut options =
-        PlanOptions::new(by.into(), &args.keep, args.min_size, &args.protect, &args.paths)?;
+    let protected = Protected::new(&args.protect, settings)?;
+    let keep = keep_rules(args, settings);
+    let mut options = PlanOptions::new(by.into(), keep, args.min_size, protected, &args.paths)?;
     (options.system_dirs, options.own) = (args.system_dirs, settings.own());
     let Input { source, writer, scope, decided } = input(args, settings)?;
     let skipped = decided.as_ref().map(Decided::skipped).unwrap_or_default();
@@ -69,7 +71,9 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
     let dedupe = Dedupe { by, kind: by.into(), args, planner, writer, settings };
     let exit =
         if args.interactive { dedupe.choose()? } else { dedupe.show_or_act(planner.plans())? };
-    for rule in planner.idle_rules().filter(|_| settings.verbosity != Verbosity::Quiet) {
+    // It is normal that a rule of the configuration matches no file.
+    let is_typed = settings.verbosity != Verbosity::Quiet && !args.keep.is_empty();
+    for rule in planner.idle_rules().filter(|_| is_typed) {
         settings.complain(format!("--keep {rule} matched no file").as_bytes());
     }
     unknown.lines().iter().for_each(|line| settings.summarize(line.as_bytes()));
@@ -82,6 +86,18 @@ pub(crate) fn run(args: &DedupeArgs, settings: &Settings) -> Result<Exit, Comman
         exit => exit,
     };
     Ok(scope.exit(exit, settings))
+}
+
+/// Returns the rules that choose the files to keep. With `--decided`, the decisions of the user choose them.
+fn keep_rules<'a>(args: &'a DedupeArgs, settings: &'a Settings) -> KeepRules<'a> {
+    if args.decided || !args.keep.is_empty() {
+        return KeepRules::Typed(&args.keep);
+    }
+    let rules = settings.config().keep();
+    for Configured { value, place } in rules {
+        settings.note_configured(&format!("keeping by the rule {value}"), place);
+    }
+    KeepRules::Configured(rules)
 }
 
 /// Prints how many files with duplicates were skipped.

@@ -11,6 +11,7 @@ mod totals;
 
 use std::cell::Cell;
 use std::io;
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -31,9 +32,9 @@ use crate::monitor::Monitor;
 use crate::output::formats::document;
 use crate::output::stdout::Lines;
 use crate::prompt::confirm::{CONFIRM_ABOVE, NEVER_CONFIRM_UP_TO, Question, can_ask};
-use crate::quantity::counted;
-use crate::settings::Patterns;
-use crate::settings::{Resources, Settings, Verbosity};
+use crate::protected::Protected;
+use crate::quantity::{counted, size};
+use crate::settings::{Configured, Patterns, Resources, Settings, Verbosity};
 
 pub(super) use self::server::run as serve;
 
@@ -46,6 +47,8 @@ struct Run<'r> {
     settings: &'r Settings,
     patterns: Patterns,
     options: Options,
+    /// The number of bytes to copy per second, if it is limited.
+    bandwidth: Option<NonZeroU64>,
     progress: Arc<Progress>,
     /// True if each change is listed.
     lists: bool,
@@ -61,10 +64,15 @@ pub(crate) fn run(args: &MirrorArgs, settings: &Settings) -> Result<Exit, Comman
     if args.delete {
         patterns.refuse_ambiguous("nothing was changed")?;
     }
+    if let TreeArg::Local(destination) = &destination {
+        Protected::configured(settings)?.check(destination)?;
+    }
+    let bandwidth = bandwidth(args, settings);
     let run = Run {
         args,
         settings,
-        options: options(args, &patterns, settings),
+        options: options(args, &patterns, bandwidth, settings),
+        bandwidth,
         patterns,
         progress: Arc::new(Progress::default()),
         lists: args.itemize || args.dry_run && settings.verbosity != Verbosity::Quiet,
@@ -149,7 +157,7 @@ impl Run<'_> {
             exclude: self.patterns.exclude.readings(),
             ignore_case: args.ignore_case,
             link_dest: args.link_dest.as_ref().map(|path| path.as_os_str().as_bytes().to_vec()),
-            bandwidth: args.bwlimit.map(std::num::NonZeroU64::get),
+            bandwidth: self.bandwidth.map(NonZeroU64::get),
             reuse: args.reuse && !args.dry_run,
             lists: self.lists,
             place,
@@ -283,7 +291,22 @@ fn refused(refusal: Refusal) -> CommandError {
     }
 }
 
-fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Options {
+/// Returns the number of bytes to copy per second: the value of `--bwlimit`, or else that of the configuration.
+fn bandwidth(args: &MirrorArgs, settings: &Settings) -> Option<NonZeroU64> {
+    if args.bwlimit.is_some() {
+        return args.bwlimit;
+    }
+    let Configured { value, place } = settings.config().rates.mirror.as_ref()?;
+    settings.note_configured(&format!("copying at most {}/s", size(value.get())), place);
+    Some(*value)
+}
+
+fn options(
+    args: &MirrorArgs,
+    patterns: &Patterns,
+    bandwidth: Option<NonZeroU64>,
+    settings: &Settings,
+) -> Options {
     let resources = Resources::new(args.threads, args.io.into());
     Options {
         dry_run: args.dry_run,
@@ -296,7 +319,7 @@ fn options(args: &MirrorArgs, patterns: &Patterns, settings: &Settings) -> Optio
         one_file_system: args.one_file_system,
         include: patterns.include.clone(),
         exclude: patterns.exclude.clone(),
-        bandwidth: Arc::new(Throttle::new(args.bwlimit)),
+        bandwidth: Arc::new(Throttle::new(bandwidth)),
         own: settings.own(),
         content_hints: None,
         threads: resources.threads,

@@ -5,12 +5,12 @@ mod estimate;
 mod listing;
 mod totals;
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Instant, SystemTime};
 
-use catalog::Catalog;
 use device::Threads;
 use purge::{Guard, Operation, Options, Outcome, Problem, Reason, Selection, Target, Tell};
 use runtime::{Interrupted, Progress, Throttle, epoch};
@@ -26,8 +26,9 @@ use crate::monitor::Monitor;
 use crate::output::formats::document;
 use crate::paths::path_list;
 use crate::prompt::confirm::can_ask;
+use crate::protected::Protected;
 use crate::quantity::counted;
-use crate::settings::{Patterns, Resources, Settings, Verbosity};
+use crate::settings::{Configured, Patterns, Resources, Settings, Verbosity};
 
 /// The outcome of a removal, and whether the removal was interrupted.
 type Ended = (Outcome, Result<(), Interrupted>);
@@ -53,7 +54,11 @@ pub(crate) fn run(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Command
     for path in paths.iter().filter(|_| !patterns.include.is_empty()) {
         patterns.below(&[TopDir::new(path)]).refuse_ambiguous("nothing was removed")?;
     }
-    let options = options(args, &patterns, &guard);
+    if let Some(Configured { value, place }) = configured_rate(args, settings) {
+        let entries = counted(value.get(), "entry", "entries");
+        settings.note_configured(&format!("removing at most {entries} per second"), place);
+    }
+    let options = options(args, &patterns, &guard, settings);
     let progress = Arc::new(Progress::default());
     let asks = !args.dry_run && can_ask(args.yes);
     let counts = settings.shows_progress() && !args.instant;
@@ -131,12 +136,18 @@ fn targets(
     paths: &[PathBuf],
     settings: &Settings,
 ) -> Result<(Vec<Target>, Guard, Vec<Problem>), CommandError> {
-    let mut guard = guard(settings);
+    let (mut guard, protected) = (guard(settings), Protected::configured(settings)?);
     let (mut targets, mut missing, mut refused) = (Vec::new(), Vec::new(), 0);
     for path in paths {
         let given = path.as_os_str().as_encoded_bytes();
         match guard.check(path) {
-            Ok(target) => targets.push(target),
+            Ok(target) => match protected.objection(target.path()) {
+                None => targets.push(target),
+                Some(why) => {
+                    refused += 1;
+                    settings.complain(&[given, b": ", why.as_bytes()].concat());
+                }
+            },
             Err(purge::Refusal::Failed(source)) => {
                 let reason = Reason::Failed { op: fsops::Op::Open, source };
                 missing.push(Problem { path: given.to_vec(), reason });
@@ -155,14 +166,12 @@ fn targets(
 }
 
 pub(super) fn guard(settings: &Settings) -> Guard {
-    let catalog = settings.catalog().map(|path| Catalog::own_paths(&path));
     let here = std::env::current_dir().ok();
-    // If no path for the catalog can be determined, there is no catalog to protect.
-    Guard::new(here.as_deref(), &catalog.unwrap_or_default())
+    Guard::new(here.as_deref(), &settings.own_paths())
 }
 
 /// Returns options for an estimate. A caller that removes the trees has to change `operation`.
-fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
+fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard, settings: &Settings) -> Options {
     let now = SystemTime::now();
     let before_ns = args.older_than.map(|age| now.checked_sub(age).map_or(0, epoch::ns));
     let selection = Selection {
@@ -182,6 +191,19 @@ fn options(args: &PurgeArgs, patterns: &Patterns, guard: &Guard) -> Options {
         threads: resources.threads,
         open_dirs: resources.tree_dirs(),
         disks: resources.disks,
-        throttle: Arc::new(Throttle::new(args.rate.filter(|_| !args.dry_run))),
+        throttle: Arc::new(Throttle::new(rate(args, settings).filter(|_| !args.dry_run))),
     }
+}
+
+/// Returns the number of entries to remove per second, if it is limited.
+fn rate(args: &PurgeArgs, settings: &Settings) -> Option<NonZeroU64> {
+    args.rate.or(configured_rate(args, settings).map(|rate| rate.value))
+}
+
+/// Returns the limit of the configuration, unless `--rate` replaces it.
+fn configured_rate<'s>(
+    args: &PurgeArgs,
+    settings: &'s Settings,
+) -> Option<&'s Configured<NonZeroU64>> {
+    settings.config().rates.purge.as_ref().filter(|_| args.rate.is_none())
 }

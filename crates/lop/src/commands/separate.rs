@@ -15,19 +15,22 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::monitor::monitored;
 use crate::output::problems;
+use crate::protected::Protected;
 use crate::questions::work::files;
 use crate::settings::{Resources, Settings};
 
 /// Runs the command.
 pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let resources = Resources::automatic();
+    let protected = Protected::configured(settings)?;
     let (tree, plans) = monitored(settings, |progress| {
         let options = resources.walk(walk::Filter::default(), false, settings.own());
         let tree = walk::walk(&args.paths, &options, None, progress)?;
-        let plans = plans(&tree, &resources, progress)?;
+        let plans = plans(&tree, &protected, &resources, progress)?;
         Ok((tree, plans))
     })?;
     problems::print(&tree.problems, settings);
+    note_protected(&tree, &protected, settings);
     let exit = if !tree.problems.is_empty() && tree.roots().is_empty() {
         Exit::Failed
     } else if args.apply {
@@ -53,9 +56,22 @@ pub(crate) fn run(args: &SeparateArgs, settings: &Settings) -> Result<Exit, Comm
     Ok(exit)
 }
 
-/// Returns a plan for each file with several names.
+/// Prints which folders below the PATHs are left alone because they are protected.
+fn note_protected(tree: &Tree, protected: &Protected, settings: &Settings) {
+    for root in tree.roots() {
+        for folder in
+            protected.folder_of(&root.absolute).into_iter().chain(protected.below(&root.absolute))
+        {
+            folder.note(settings);
+        }
+    }
+}
+
+/// Returns a plan for each file with several names. A name in a protected folder stays as it is, like a name that is
+/// not below the PATHs.
 fn plans(
     tree: &Tree,
+    protected: &Protected,
     resources: &Resources,
     progress: &Progress,
 ) -> Result<Vec<Plan>, CommandError> {
@@ -69,6 +85,9 @@ fn plans(
         let stat = now.map(|now| now.stat(tree, file)).filter(|stat| stat.links > 1);
         let Some(stat) = stat else { continue };
         let path = tree.absolute_path(file);
+        if protected.folder_of(&path).is_some() {
+            continue;
+        }
         let target = Target { path, version: Version::from(&stat), tag: file.0 };
         let member = Member::new(target, stat);
         inodes.entry(stat.key()).or_default().push(member);

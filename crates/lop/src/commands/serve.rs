@@ -7,7 +7,7 @@ use catalog::Catalog;
 use serve::{Options, RateLimits, Server};
 
 use super::serving::{
-    Announcement, failed, listen_hint, reachable, stop_on_signal, token_file_hint,
+    Announcement, failed, listen_hint, reachable, stop_on_signal, token_file_hint, total_rate,
 };
 use crate::args::ServeArgs;
 use crate::error::{CommandError, io_text};
@@ -31,7 +31,10 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
         listen: args.listen,
         hosts: args.allow_host.clone(),
         allow_actions: args.allow_actions,
-        rates: RateLimits { connection: args.rates.limit_rate, total: args.rates.limit_rate_total },
+        rates: RateLimits {
+            connection: args.rates.limit_rate,
+            total: total_rate(&args.rates, settings.config().rates.serve.as_ref(), settings),
+        },
         program,
     })?;
     let stopper = server.stopper();

@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
+use std::num::NonZeroU64;
 use std::path::Path;
 use std::time::Duration;
 
@@ -10,11 +11,13 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde::Serialize;
 
+use crate::args::RateArgs;
 use crate::error::CommandError;
 use crate::monitor::interrupt;
 use crate::output::formats::document;
 use crate::output::stdout;
-use crate::settings::{Settings, Verbosity};
+use crate::quantity::size;
+use crate::settings::{Configured, Settings, Verbosity};
 
 /// Interval at which lop checks whether a signal has arrived.
 const CHECK_INTERVAL: Duration = Duration::from_millis(50);
@@ -80,6 +83,20 @@ impl Announcement<'_> {
         }
         settings.note("press Ctrl-C to stop");
     }
+}
+
+/// Returns the limit for all connections together: the value of the option, or else that of the configuration.
+pub(super) fn total_rate(
+    rates: &RateArgs,
+    configured: Option<&Configured<NonZeroU64>>,
+    settings: &Settings,
+) -> Option<NonZeroU64> {
+    if rates.limit_rate_total.is_some() {
+        return rates.limit_rate_total;
+    }
+    let Configured { value, place } = configured?;
+    settings.note_configured(&format!("sending at most {}/s", size(value.get())), place);
+    Some(*value)
 }
 
 /// Returns the address that other machines can use, if the server listens on all addresses.

@@ -8,7 +8,7 @@ use runtime::Throttle;
 use share::{Address, Options, Rates, Share, Statistics};
 
 use super::serving::{
-    Announcement, failed, listen_hint, reachable, stop_on_signal, token_file_hint,
+    Announcement, failed, listen_hint, reachable, stop_on_signal, token_file_hint, total_rate,
 };
 use crate::args::ShareArgs;
 use crate::error::CommandError;
@@ -46,7 +46,11 @@ fn options(args: &ShareArgs, settings: &Settings) -> Result<Options, CommandErro
     let rates = Rates {
         connection: args.rates.limit_rate,
         after: args.limit_rate_after.unwrap_or(0),
-        total: Throttle::new(args.rates.limit_rate_total),
+        total: Throttle::new(total_rate(
+            &args.rates,
+            settings.config().rates.share.as_ref(),
+            settings,
+        )),
     };
     let warnings = settings.clone();
     Ok(Options {

@@ -38,6 +38,7 @@ use crate::output::formats::document;
 use crate::output::problems::{self, PathProblem, failed_to, unexamined};
 use crate::output::stdout;
 use crate::prompt::confirm::can_ask;
+use crate::protected::Protected;
 use crate::quantity::counted;
 use crate::settings::{Resources, Settings, Verbosity};
 
@@ -52,11 +53,13 @@ pub(crate) fn run(args: &SweepArgs, settings: &Settings) -> Result<Exit, Command
     let (listed, targets) = listed(args, &book)?;
     let targets = Target::open_all(&targets)?;
     let resources = Resources::of(&args.storage);
-    let engine = Engine::new(&book, &resources, args.delete, settings);
+    let protected = Protected::configured(settings)?;
+    let engine = Engine::new(&book, &resources, &protected, args.delete, settings);
     report::list_dropped(&book, settings);
     if let Some(path) = &args.explain {
         return explain::explain(path, &engine, &targets, settings);
     }
+    tell_protected(&targets, &protected, settings)?;
     let found = monitored(settings, |progress| {
         let examine = |target| engine.examine(target, progress);
         targets.into_iter().map(examine).collect::<Result<Vec<Found>, _>>()
@@ -78,6 +81,27 @@ pub(crate) fn run(args: &SweepArgs, settings: &Settings) -> Result<Exit, Command
     }
     print(&book, &found, listed, &summary, args, settings)?;
     conclude(&book, &found, &summary, args, settings)
+}
+
+/// Prints which folders of the targets no rule takes because they are protected.
+///
+/// # Errors
+///
+/// Fails if a whole target is protected.
+fn tell_protected(
+    targets: &[Target],
+    protected: &Protected,
+    settings: &Settings,
+) -> Result<(), CommandError> {
+    for target in targets {
+        if let Some(folder) = protected.folder_of(&target.absolute) {
+            let given = report::shown_bytes(&target.given);
+            let text = format!("{given} is protected by {}; nothing was changed", folder.by());
+            return Err(CommandError::new(Exit::Refused, text));
+        }
+        protected.below(&target.absolute).for_each(|folder| folder.note(settings));
+    }
+    Ok(())
 }
 
 /// Returns the matches to list, and the paths of the targets. The value of `--list` is a target unless a rule has this

@@ -10,10 +10,15 @@ use super::{TOPICS, begin};
 use crate::exit::MEANINGS;
 
 /// Files that the commands use.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
+    (
+        "$XDG_CONFIG_HOME/lop/config.toml",
+        "The configuration of the user; ~/.config/lop/config.toml if XDG_CONFIG_HOME is not set. See lop-config(1).",
+    ),
+    ("/etc/lop/config.toml", "The configuration of the system."),
     (
         "$XDG_STATE_HOME/lop/catalog.db",
-        "The catalog, unless --catalog or LOP_CATALOG is given; ~/.local/state/lop/catalog.db if XDG_STATE_HOME is not set.",
+        "The catalog, unless --catalog, LOP_CATALOG or a configuration names another one; ~/.local/state/lop/catalog.db if XDG_STATE_HOME is not set.",
     ),
     (
         "catalog.db.runs/",
@@ -30,10 +35,18 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 /// Environment variables that the commands read.
-const ENVIRONMENT: [(&str, &str); 5] = [
+const ENVIRONMENT: [(&str, &str); 7] = [
+    (
+        "LOP_CONFIG",
+        "The only configuration file to read. If it is empty, lop reads no configuration.",
+    ),
+    ("XDG_CONFIG_HOME", "The directory that contains lop/config.toml; a relative path is ignored."),
     ("LOP_CATALOG", "The catalog, unless --catalog is given."),
     ("XDG_STATE_HOME", "The directory that contains lop/catalog.db; a relative path is ignored."),
-    ("HOME", "Without XDG_STATE_HOME, the catalog is in .local/state/lop below this directory."),
+    (
+        "HOME",
+        "The directory above .local/state and .config, which lop uses without XDG_STATE_HOME and XDG_CONFIG_HOME.",
+    ),
     (
         "TMPDIR",
         "The directory for data that does not fit in memory, and for exports that are being uploaded; /var/tmp if not set.",

@@ -12,6 +12,8 @@ use crate::settings::{Settings, Verbosity};
 pub(crate) struct Patterns {
     pub(crate) include: Globs,
     pub(crate) exclude: Globs,
+    /// Patterns of the configuration in `exclude`. They apply to all scans, so it is normal that they match nothing.
+    configured: Vec<String>,
 }
 
 impl Patterns {
@@ -30,7 +32,12 @@ impl Patterns {
             let bad = |e: FilterError| CommandError::usage(e.to_string());
             Globs::with_case(&patterns, ignore_case).map_err(bad)
         };
-        Ok(Patterns { include: globs(include)?, exclude: globs(exclude)? })
+        Ok(Patterns { include: globs(include)?, exclude: globs(exclude)?, configured: Vec::new() })
+    }
+
+    /// Returns the same patterns. Does not report those of the configuration if they match nothing.
+    pub(crate) fn with_configured(self, configured: Vec<String>) -> Patterns {
+        Patterns { configured, ..self }
     }
 
     /// Returns the patterns for the directories `tops`. A pattern that is a path to one of them is matched below it.
@@ -38,6 +45,7 @@ impl Patterns {
         Patterns {
             include: self.include.below(tops, PatternUse::Include),
             exclude: self.exclude.below(tops, PatternUse::Exclude),
+            configured: self.configured.clone(),
         }
     }
 
@@ -58,7 +66,9 @@ impl Patterns {
     /// Returns the options whose patterns matched nothing, as the user typed them.
     pub(crate) fn unmatched(&self) -> Vec<String> {
         let of = |option: &str, globs: &Globs| -> Vec<String> {
-            globs.unmatched().into_iter().map(|text| format!("{option} {text}")).collect()
+            let typed = globs.unmatched().into_iter();
+            let typed = typed.filter(|text| !self.configured.iter().any(|glob| glob == text));
+            typed.map(|text| format!("{option} {text}")).collect()
         };
         [of("--include", &self.include), of("--exclude", &self.exclude)].concat()
     }
@@ -74,7 +84,8 @@ impl Patterns {
     }
 }
 
-fn at_home(pattern: &str) -> String {
+/// Expands `~/` at the beginning of a pattern, unless the path of the home directory could be read as a pattern.
+pub(super) fn at_home(pattern: &str) -> String {
     let home = || home().filter(|home| !home.contains(['*', '?', '[', '{', '\\']));
     match pattern.strip_prefix("~/").and_then(|rest| Some((home()?, rest))) {
         Some((home, rest)) => format!("{home}/{rest}"),

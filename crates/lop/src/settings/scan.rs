@@ -8,9 +8,9 @@ use walk::{Filter, OwnFiles};
 
 use crate::args::{self, Format, ScanArgs, ShardArg};
 use crate::error::CommandError;
-use crate::settings::Settings;
 use crate::settings::patterns::Patterns;
 use crate::settings::resources::Resources;
+use crate::settings::{Configured, Settings};
 
 /// Interval at which a long scan saves its results so far. A scan of a few seconds never reaches it.
 const SAVE_EVERY: Duration = Duration::from_secs(60);
@@ -41,9 +41,11 @@ impl ScanSettings {
     ///
     /// Fails if a pattern is not valid, if `--min-size` is above `--max-size`, or if there is no place for the
     /// catalog.
-    pub(crate) fn new(args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
+    pub(crate) fn new(mut args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
+        let configured = add_configured(&mut args, settings);
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
+        let patterns = patterns.with_configured(configured);
         let filter = filter(&args, &patterns)?;
         let resources = Resources::new(args.threads, args.io.into());
         let format = args.format.or(args.no_catalog.then_some(settings.default_format()));
@@ -72,6 +74,24 @@ impl ScanSettings {
     pub(crate) fn examines_all(&self) -> bool {
         self.format.is_some() || self.args.reread || self.args.hash_all
     }
+}
+
+/// Adds the roots and patterns of the configuration to the arguments. Says which roots are scanned, because the user
+/// named none of them. Returns the patterns.
+fn add_configured(args: &mut ScanArgs, settings: &Settings) -> Vec<String> {
+    let config = settings.config();
+    if let ([], None, [first, ..]) = (&args.paths[..], &args.files_from, config.roots()) {
+        args.paths = config.roots().iter().map(|root| root.value.clone()).collect();
+        let roots: Vec<_> = args.paths.iter().map(|root| root.display().to_string()).collect();
+        let (roots, place) = (roots.join(", "), &first.place);
+        settings.summarize(format!("Scanning the roots of {place}: {roots}").as_bytes());
+    }
+    for Configured { value, place } in &config.exclude {
+        settings.note_configured(&format!("excluding {value}"), place);
+    }
+    let patterns: Vec<String> = config.exclude.iter().map(|glob| glob.value.clone()).collect();
+    args.exclude.splice(0..0, patterns.iter().cloned());
+    patterns
 }
 
 /// Returns the options that select files in the form of a command line.
@@ -118,6 +138,6 @@ fn filter(args: &ScanArgs, patterns: &Patterns) -> Result<Filter, CommandError> 
     if filter.min_size > filter.max_size {
         return Err(CommandError::usage("--min-size is above --max-size"));
     }
-    let Patterns { include, exclude } = patterns.clone();
+    let Patterns { include, exclude, .. } = patterns.clone();
     Ok(filter.with_globs(include, exclude))
 }

@@ -152,7 +152,11 @@ fn ask(lop: &Lop, seen: &mut Seen) {
     let export = std::fs::read_dir(lop.path("fleet/nas")).expect("exports").next();
     let export = export.expect("an export").expect("an entry").path();
     seen.run(lop, &["import", "--catalog", "nas.db", export.to_str().expect("UTF-8")]);
-    for command in ["validate", "status", "refresh"] {
+    let config = lop.home().join("config.toml");
+    crate::configured::write(&config, "roots = ['/r']\n");
+    let output = lop.command().args(["--json", "config"]).env("LOP_CONFIG", config).run();
+    seen.take(output.success().stdout_str(), "config");
+    for command in ["validate", "status", "refresh", "config"] {
         seen.run(lop, &[command]);
     }
 }

@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::{problems, stdout};
 use crate::paths::{resolve_all, shell_word};
+use crate::protected::Protected;
 use crate::quantity::size;
 use crate::settings::{Resources, Settings};
 
@@ -113,6 +114,7 @@ pub(super) fn run_saved(
         stdout::summarize(&PlanTotals::default(), text, settings)?;
         return Ok(Exit::Done);
     };
+    refuse_protected(&saved, file, settings)?;
     if !args.apply {
         return show_saved(saved, args, settings);
     }
@@ -126,6 +128,24 @@ pub(super) fn run_saved(
     carry_out(work(saved.kind, batches, amount, args)?, &resources, settings, |run, outcome| {
         catalog_update::follow_run(run, &outcome.statuses, settings)
     })
+}
+
+/// Refuses a plan that acts on a file in a protected folder. The folder was probably protected after the plan was made.
+fn refuse_protected(saved: &Saved, file: &Path, settings: &Settings) -> Result<(), CommandError> {
+    let protected = Protected::configured(settings)?;
+    for other in saved.groups.iter().flat_map(|saved| &saved.group.others) {
+        if let Some(folder) = protected.folder_of(&other.path) {
+            let path = String::from_utf8_lossy(&other.path);
+            let text = format!(
+                "{}: {path} is protected by {}; nothing was changed",
+                file.display(),
+                folder.by()
+            );
+            return Err(CommandError::new(Exit::Refused, text)
+                .hint("remove the line with this file from the plan, or make the plan again"));
+        }
+    }
+    Ok(())
 }
 
 fn show_saved(saved: Saved, args: &DedupeArgs, settings: &Settings) -> Result<Exit, CommandError> {

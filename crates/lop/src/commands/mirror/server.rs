@@ -21,6 +21,7 @@ use super::{NEEDS_DIRECTORY, path_of};
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::monitor::Monitor;
+use crate::protected::Protected;
 use crate::settings::{Resources, Settings};
 
 /// Runs the command.
@@ -52,9 +53,26 @@ fn serve(progress: &Progress, settings: &Settings) -> Result<(), ConnectionError
         Ok(options) => options,
         Err(text) => return answer(&out, &Answer::Refused { on_purpose: false, text }),
     };
+    // Rates and patterns come from the other host. Only the catalog and the protected folders are those of this host.
+    let configured = settings.clone().configured();
     match open.role {
-        Role::Send => send(&open, options, settings, progress, &mut incoming, &out),
-        Role::Receive => receive(&open, options, settings, progress, &mut incoming, &out),
+        Role::Send => {
+            let settings = configured.as_ref().unwrap_or(settings);
+            send(&open, options, settings, progress, &mut incoming, &out)
+        }
+        Role::Receive => {
+            let destination = path_of(&open.path);
+            let checked = configured.and_then(|settings| {
+                Protected::configured(&settings)?.check(&destination)?;
+                Ok(settings)
+            });
+            match checked {
+                Ok(settings) => receive(&open, options, &settings, progress, &mut incoming, &out),
+                Err(error) => {
+                    answer(&out, &Answer::Refused { on_purpose: true, text: error.text() })
+                }
+            }
+        }
     }
 }
 

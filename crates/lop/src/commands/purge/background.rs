@@ -1,6 +1,7 @@
 //! `lop purge --instant` and `--resume`: moves trees out of the way, and removes them in a background process.
 
 use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroU64;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -19,7 +20,7 @@ use runtime::{Interrupted, Progress};
 use serde::Serialize;
 
 use super::totals::{Figures, Totals, conclude};
-use super::{guard, options};
+use super::{guard, options, rate};
 use crate::args::PurgeArgs;
 use crate::error::CommandError;
 use crate::exit::Exit;
@@ -68,7 +69,8 @@ pub(super) fn begin(
         drop(discard);
         false
     };
-    let process = if is_over { None } else { start(run, &catalog, args) };
+    let rate = rate(args, settings);
+    let process = if is_over { None } else { start(run, &catalog, args, rate) };
     if moved > 0 && process.is_none() {
         let text = "cannot start a background process; continue with: lop purge --resume";
         settings.complain(text.as_bytes());
@@ -118,11 +120,11 @@ impl Moved {
 }
 
 /// Starts a process that removes the trees moved by a run. Returns the process ID once the process has started to work.
-fn start(run: u64, catalog: &Path, args: &PurgeArgs) -> Option<u32> {
+fn start(run: u64, catalog: &Path, args: &PurgeArgs, rate: Option<NonZeroU64>) -> Option<u32> {
     let mut command = Command::new("/proc/self/exe");
     command.arg0("lop").arg("--catalog").arg(catalog);
     command.args(["purge", "--background", &run.to_string()]);
-    if let Some(rate) = args.rate {
+    if let Some(rate) = rate {
         command.args(["--rate", &rate.to_string()]);
     }
     if let Some(threads) = args.storage.threads {
@@ -220,7 +222,7 @@ pub(super) fn resume(args: &PurgeArgs, settings: &Settings) -> Result<Exit, Comm
 
 fn removal(args: &PurgeArgs, settings: &Settings) -> Options {
     let all = Patterns::default();
-    Options { operation: Operation::Remove, ..options(args, &all, &guard(settings)) }
+    Options { operation: Operation::Remove, ..options(args, &all, &guard(settings), settings) }
 }
 
 /// The result of removing a run's trees.

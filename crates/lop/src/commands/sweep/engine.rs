@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use fsops::{Dir, FileKey, LONGEST_TICK};
@@ -19,6 +19,7 @@ use super::rule_book::RuleBook;
 use super::target::Target;
 use crate::commands::purge::guard;
 use crate::error::CommandError;
+use crate::protected::Protected;
 use crate::settings::{Resources, Settings, home_dirs};
 
 /// The matches of the rules on one target.
@@ -35,7 +36,9 @@ pub(super) struct Found {
 pub(super) struct Engine<'a> {
     pub(super) book: &'a RuleBook,
     resources: &'a Resources,
-    own: OwnFiles,
+    /// Lop's own files and the protected folders, which no rule takes.
+    kept: OwnFiles,
+    pub(super) protected: &'a Protected,
     avoid: HashSet<FileKey>,
     now_ns: i64,
 }
@@ -44,6 +47,7 @@ impl<'a> Engine<'a> {
     pub(super) fn new(
         book: &'a RuleBook,
         resources: &'a Resources,
+        protected: &'a Protected,
         deletes: bool,
         settings: &Settings,
     ) -> Engine<'a> {
@@ -51,7 +55,10 @@ impl<'a> Engine<'a> {
         if deletes {
             thread::sleep(LONGEST_TICK);
         }
-        Engine { book, resources, own: settings.own(), avoid: guard(settings).keys(), now_ns }
+        let folders = protected.paths().map(|path| PathBuf::from(OsStr::from_bytes(path)));
+        let kept =
+            OwnFiles::new(&settings.own_paths().into_iter().chain(folders).collect::<Vec<_>>());
+        Engine { book, resources, kept, protected, avoid: guard(settings).keys(), now_ns }
     }
 
     /// Binds the variables to the directories of a target.
@@ -99,7 +106,7 @@ impl<'a> Engine<'a> {
             active,
             allow: &self.book.allow,
             bindings,
-            own: &self.own,
+            own: &self.kept,
             avoid: self.avoid.clone(),
             now_ns: self.now_ns,
             disk: self.resources.disks.of(target.stat.device),

@@ -53,10 +53,18 @@ pub(super) fn explain(
         .map(|found| {
             let is_wrong_kind = found.extent == Extent::Files && is_dir;
             let refusal = refused.iter().find(|refused| refused.rule == found.rule);
-            let obstacle = refusal.map_or_else(
-                || obstacle_of(engine.book, found, is_wrong_kind),
-                |refused| Some(format!("refused: {}", objection(engine.book, refused))),
-            );
+            let protected = engine.protected.folder_of(&absolute);
+            let obstacle = match (protected, refusal) {
+                (Some(folder), _) => Some(format!(
+                    "kept, because {} is protected by {}",
+                    folder.shown(),
+                    folder.by()
+                )),
+                (None, Some(refused)) => {
+                    Some(format!("refused: {}", objection(engine.book, refused)))
+                }
+                (None, None) => obstacle_of(engine.book, found, is_wrong_kind),
+            };
             Explained { found, obstacle, book: engine.book, target }
         })
         .collect();

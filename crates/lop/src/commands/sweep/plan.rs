@@ -29,6 +29,7 @@ use crate::exit::Exit;
 use crate::monitor::monitored;
 use crate::output::formats::{FORMAT_VERSION, summary_document};
 use crate::output::problems::{self, PathProblem, failed_to};
+use crate::protected::Protected;
 use crate::settings::Settings;
 
 /// An entry that is not taken, or not written to the plan.
@@ -40,6 +41,8 @@ pub(super) struct LeftAlone {
 enum Why {
     Failed(Op, io::Error),
     Changed,
+    /// A protected folder contains the entry or is in it.
+    Protected(String),
 }
 
 impl PathProblem for LeftAlone {
@@ -51,6 +54,7 @@ impl PathProblem for LeftAlone {
         match &self.why {
             Why::Failed(op, source) => failed_to(*op, source),
             Why::Changed => "has changed since it was matched, and was left alone".into(),
+            Why::Protected(why) => format!("{why}, and was left alone"),
         }
     }
 }
@@ -139,11 +143,11 @@ pub(super) fn carry_out(
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let sections = plan_file::read(file)?;
-    let targets = targets(&sections, args)?;
+    let (targets, protected) = (targets(&sections, args)?, Protected::configured(settings)?);
     let (batches, left) = monitored(settings, |progress| {
         let (mut batches, mut left) = (Vec::new(), Vec::new());
         for (section, target) in sections.iter().zip(&targets) {
-            batches.push(batch(section, target, progress, &mut left)?);
+            batches.push(batch(section, target, &protected, progress, &mut left)?);
         }
         Ok((batches, left))
     })?;
@@ -200,12 +204,20 @@ fn fsid(target: &Target) -> Result<u64, CommandError> {
 fn batch<'a>(
     section: &'a Section,
     target: &'a Target,
+    protected: &Protected,
     progress: &Progress,
     left: &mut Vec<LeftAlone>,
 ) -> Result<Batch<'a>, CommandError> {
     let (mut inspector, mut entries) = (Inspector::new(target), Vec::new());
     for line in &section.entries {
         progress.check()?;
+        if let Some(why) = protected.objection(&target.absolute_path(&line.path.0)) {
+            left.push(LeftAlone {
+                path: target.shown_path(&line.path.0),
+                why: Why::Protected(why),
+            });
+            continue;
+        }
         match inspector.inspect(&line.path.0) {
             Ok(now) if now.is_line(line) => entries.push(Taking {
                 path: &line.path.0,
