@@ -218,3 +218,6 @@ struct Ready {
     has_clients: bool,
     has_events: bool,
 }
+
+#[cfg(test)]
+mod tests;

@@ -43,7 +43,7 @@ impl Watcher {
     }
 
     /// Reads all events that are waiting, and returns the answer.
-    fn answer(&mut self, question: &Question) -> Answer {
+    pub(super) fn answer(&mut self, question: &Question) -> Answer {
         self.update_areas();
         self.drain();
         let changes = match question.since {

@@ -240,6 +240,20 @@ fn nothing_changes_without_a_change() {
 }
 
 #[test]
+fn directory_that_was_moved_out_does_not_count() {
+    everywhere(|by, top| {
+        tree(top);
+        let Some(running) = Running::start(by, &[&top.join("r")]) else { return };
+        rename(top.join("r/a"), top.join("out/a"));
+        let position = running.position();
+        append(top.join("out/a/file"));
+        write(top.join("out/a/b/new"), "x");
+        assert_eq!(running.changes(position), Ok(watch::Changes::default()), "{by:?}");
+        assert_eq!(running.control.status().counts, watch::Counts::default());
+    });
+}
+
+#[test]
 fn changes_of_own_files_are_not_noted() {
     let tree = TreeBuilder::new().dir("state").make_temp();
     let catalog = tree.path().join("state/catalog.db");

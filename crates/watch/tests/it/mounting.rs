@@ -1,1 +1,169 @@
-//! Mounts that come and go.
+//! Mounts that come and go, and roots that are replaced.
+
+use std::fs;
+use std::path::Path;
+
+use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
+use watch::{Changes, Unknown};
+
+use crate::running::{By, Running};
+use crate::state::is_named;
+
+/// Calls a test with both means.
+fn with_both(test: impl Fn(By)) {
+    if !testkit::is_root() {
+        return skipped("only root can mount");
+    }
+    for by in [By::Fanotify, By::Inotify] {
+        test(by);
+    }
+}
+
+fn write(path: impl AsRef<Path>) {
+    fs::write(path, "text").expect("written");
+}
+
+#[test]
+fn mounts_below_a_root_are_noticed() {
+    with_both(|by| {
+        let disk = Mount::new(FileSystem::Ext4, 0).expect("mounted");
+        write(disk.path().join("before"));
+        let tree = TreeBuilder::new().file("r/point/hidden", "x").dir("r/other").make_temp();
+        let point = tree.path().join("r/point");
+        let Some(running) = Running::start(by, &[&tree.path().join("r")]) else { return };
+        let mut position = running.position();
+        let mut ask = || {
+            let answer = running.ask(Some(position));
+            position = answer.position;
+            answer.changes.expect("known")
+        };
+        for _ in 0..3 {
+            let mount = Mount::bind(disk.path(), &point).expect("mounted");
+            assert!(is_named(&ask(), &point.join("before")), "{by:?}: everything below it");
+            write(point.join("new"));
+            let changes = ask();
+            assert!(is_named(&changes, &point.join("new")), "{by:?}: {changes:?}");
+            assert!(!is_named(&changes, &point.join("before")), "{by:?}: {changes:?}");
+            // The watcher must not keep the mount busy.
+            rustix::mount::unmount(mount.path(), rustix::mount::UnmountFlags::empty())
+                .expect("unmounted");
+            std::mem::forget(mount);
+            let changes = ask();
+            assert!(is_named(&changes, &point.join("hidden")), "{by:?}: {changes:?}");
+            write(point.join("hidden"));
+            let changes = ask();
+            assert!(is_named(&changes, &point.join("hidden")), "{by:?}: {changes:?}");
+            assert!(!is_named(&changes, &tree.path().join("r/other/x")), "{by:?}: {changes:?}");
+        }
+    });
+}
+
+#[test]
+fn file_system_that_is_mounted_again_is_noticed() {
+    with_both(|by| {
+        let disk = Mount::new(FileSystem::Ext4, 0).expect("mounted");
+        fs::create_dir(disk.path().join("dir")).expect("made");
+        let tree = TreeBuilder::new().dir("r").make_temp();
+        let Some(running) = Running::start(by, &[disk.path(), &tree.path().join("r")]) else {
+            return;
+        };
+        let position = running.position();
+        drop(disk.away().expect("unmounted"));
+        // The kernel may use the same mount id and device number again.
+        write(disk.path().join("dir/new"));
+        let answer = running.ask(Some(position));
+        assert!(matches!(answer.changes, Err(Unknown::Replaced(_))), "{by:?}: {answer:?}");
+        write(disk.path().join("dir/newer"));
+        let changes = running.changes(answer.position).expect("known");
+        assert!(is_named(&changes, &disk.path().join("dir/newer")), "{by:?}: {changes:?}");
+    });
+}
+
+#[test]
+fn both_paths_of_a_bind_mount_are_named() {
+    if !testkit::is_root() {
+        return skipped("only root can mount");
+    }
+    let tree = TreeBuilder::new().dir("r/a/sub").dir("r/b").dir("out/dir").dir("r/c").make_temp();
+    let path = |name: &str| tree.path().join(name);
+    let inside = Mount::bind(path("r/a"), path("r/b")).expect("mounted");
+    let outside = Mount::bind(path("out"), path("r/c")).expect("mounted");
+    let Some(running) = Running::start(By::Fanotify, &[&path("r")]) else { return };
+    let position = running.position();
+    write(path("r/b/sub/new"));
+    write(path("out/dir/new"));
+    let changes = running.changes(position).expect("known");
+    for name in ["r/a/sub/new", "r/b/sub/new", "r/c/dir/new"] {
+        assert!(is_named(&changes, &path(name)), "{name}: {changes:?}");
+    }
+    assert!(!is_named(&changes, &path("out/dir/new")));
+    drop((inside, outside, running));
+}
+
+#[test]
+fn replaced_root_is_unknown() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TreeBuilder::new().dir("above/r").make_temp();
+        let (above, root) = (tree.path().join("above"), tree.path().join("above/r"));
+        let Some(running) = Running::start(by, &[&root]) else { continue };
+        let is_replaced = |changes: Result<Changes, Unknown>| {
+            let path = root.as_os_str().as_encoded_bytes().to_vec();
+            assert_eq!(changes, Err(Unknown::Replaced(path)), "{by:?}");
+        };
+        let mut position = running.position();
+        fs::rename(&root, above.join("old")).expect("renamed");
+        fs::create_dir(&root).expect("made");
+        let answer = running.ask(Some(position));
+        is_replaced(answer.changes);
+        position = answer.position;
+        write(root.join("new"));
+        assert!(is_named(&running.changes(position).expect("known"), &root.join("new")), "{by:?}");
+
+        position = running.position();
+        fs::rename(&above, tree.path().join("away")).expect("renamed");
+        let answer = running.ask(Some(position));
+        assert!(answer.changes.is_err(), "{by:?}: {answer:?}");
+        position = answer.position;
+        fs::create_dir(tree.path().join("away/r/dir")).expect("made");
+        fs::rename(tree.path().join("away"), &above).expect("renamed");
+        is_replaced(running.changes(position));
+    }
+}
+
+#[test]
+fn root_that_was_renamed_and_renamed_back_is_unknown() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TreeBuilder::new().dir("r").make_temp();
+        let root = tree.path().join("r");
+        let Some(running) = Running::start(by, &[&root]) else { continue };
+        let position = running.position();
+        fs::rename(&root, tree.path().join("away")).expect("renamed");
+        fs::create_dir(tree.path().join("away/dir")).expect("made");
+        fs::rename(tree.path().join("away"), &root).expect("renamed");
+        let answer = running.ask(Some(position));
+        assert!(matches!(answer.changes, Err(Unknown::Replaced(_))), "{by:?}: {answer:?}");
+        write(root.join("dir/new"));
+        let changes = running.changes(answer.position).expect("known");
+        assert!(is_named(&changes, &root.join("dir/new")), "{by:?}: {changes:?}");
+    }
+}
+
+#[test]
+fn removed_root_is_not_watched() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TempTree::new();
+        let root = tree.path().join("r");
+        fs::create_dir(&root).expect("made");
+        let Some(running) = Running::start(by, &[&root]) else { continue };
+        let position = running.position();
+        fs::remove_dir(&root).expect("removed");
+        let path = root.as_os_str().as_encoded_bytes().to_vec();
+        assert_eq!(running.changes(position), Err(Unknown::NotWatched(path)), "{by:?}");
+        fs::create_dir(&root).expect("made");
+        let answer = running.ask(Some(position));
+        assert!(matches!(answer.changes, Err(Unknown::Replaced(_))), "{by:?}: {answer:?}");
+        write(root.join("new"));
+        let changes = running.changes(answer.position).expect("known");
+        assert!(is_named(&changes, &root.join("new")), "{by:?}: {changes:?}");
+    }
+}

@@ -99,7 +99,7 @@ pub(crate) fn assert_covered(before: &State, after: &State, changes: &Changes, w
 pub(crate) fn is_named(changes: &Changes, path: &Path) -> bool {
     changes.dirs.iter().any(|dir| {
         let Ok(rest) = path.strip_prefix(dir.path()) else { return false };
-        let mut parts = rest.components().map(|part| part.as_os_str());
+        let mut parts = rest.components().map(std::path::Component::as_os_str);
         match (&dir.entries, parts.next()) {
             (Entries::Tree, _) => true,
             (_, None) => false,

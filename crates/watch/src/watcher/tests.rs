@@ -1,0 +1,85 @@
+//! Tests of events that the kernel discards. No thread reads them, so that the queues overflow.
+
+use std::fs::File;
+
+use fsops::EventQueue;
+use testkit::{TempTree, TreeBuilder, skipped};
+
+use super::{Options, Watcher};
+use crate::answer::{Answer, Position, Unknown};
+use crate::area::Means;
+use crate::fanotify;
+use crate::protocol::Question;
+
+fn watcher(tree: &TempTree) -> Watcher {
+    let (catalog, roots) = (tree.path().join("catalog.db"), vec![tree.path().join("r")]);
+    Watcher::start(Options { catalog, roots, own: Vec::new() }).expect("started")
+}
+
+fn ask(watcher: &mut Watcher, since: Option<Position>) -> Answer {
+    let roots = watcher.areas.roots.clone();
+    watcher.answer(&Question { roots, since })
+}
+
+/// Causes more events than a queue can have.
+fn overflow(tree: &TempTree) {
+    let limit = std::fs::read_to_string("/proc/sys/fs/fanotify/max_queued_events");
+    let other = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events");
+    let limits = [limit, other].map(|text| text.expect("a limit").trim().parse::<u32>());
+    let limit = limits.into_iter().flatten().max().expect("a limit");
+    for number in 0..=limit {
+        File::create(tree.path().join(format!("r/{number}"))).expect("created");
+    }
+}
+
+fn assert_lost_once(watcher: &mut Watcher, tree: &TempTree) {
+    let position = ask(watcher, None).position;
+    overflow(tree);
+    let answer = ask(watcher, Some(position));
+    assert!(
+        matches!(answer.changes, Err(Unknown::EventsLost | Unknown::Replaced(_))),
+        "{:?}",
+        answer.changes
+    );
+    File::create(tree.path().join("r/dir/later")).expect("created");
+    let changes = ask(watcher, Some(answer.position)).changes.expect("known");
+    let dirs: Vec<_> = changes.dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
+    assert_eq!(dirs, [tree.path().join("r/dir")]);
+}
+
+#[test]
+fn overflow_of_fanotify_is_unknown() {
+    let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
+    let mut watcher = watcher(&tree);
+    let Ok(source) = fanotify::Source::new(EventQueue::Limited) else {
+        return skipped("only root may watch whole file systems");
+    };
+    watcher.fanotify = Ok(source);
+    watcher.areas.list.clear();
+    watcher.update_areas();
+    assert_eq!(watcher.watched()[0].means, Means::Fanotify);
+    assert_lost_once(&mut watcher, &tree);
+}
+
+#[test]
+fn overflow_of_inotify_is_unknown() {
+    let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
+    let mut watcher = watcher(&tree);
+    watcher.fanotify = Err("not in this test".into());
+    watcher.areas.list.clear();
+    watcher.update_areas();
+    assert_eq!(watcher.watched()[0].means, Means::Inotify(2, "not in this test".into()));
+    assert_lost_once(&mut watcher, &tree);
+}
+
+#[test]
+fn unlimited_queue_loses_nothing() {
+    let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
+    let mut watcher = watcher(&tree);
+    if watcher.watched()[0].means != Means::Fanotify {
+        return skipped("only root may watch whole file systems");
+    }
+    let position = ask(&mut watcher, None).position;
+    overflow(&tree);
+    assert!(ask(&mut watcher, Some(position)).changes.is_ok());
+}
