@@ -21,6 +21,7 @@ mod space;
 mod storage;
 mod sweep;
 pub(crate) mod tips;
+mod watch;
 
 use std::path::PathBuf;
 
@@ -45,6 +46,7 @@ pub(crate) use share::ShareArgs;
 pub(crate) use space::{SpaceArgs, SpaceOrder};
 pub(crate) use storage::StorageArgs;
 pub(crate) use sweep::SweepArgs;
+pub(crate) use watch::{ScanEvery, WatchArgs};
 
 /// Finds duplicate files and remembers them in a catalog
 ///
@@ -172,6 +174,7 @@ impl Format {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Scan(ScanArgs),
+    Watch(WatchArgs),
     Report(ReportArgs),
     File(FileArgs),
     Ls(LsArgs),
@@ -270,6 +273,8 @@ impl Command {
             // Limits the number of hard links that wait for their file to be copied. The inode table is not counted,
             // because it consists of small allocations.
             Command::Mirror(_) | Command::MirrorServer => Some(24 << 20),
+            // The notes of the watcher have a limit of their own.
+            Command::Watch(_) => Some(64 << 20),
             _ => None,
         }
     }

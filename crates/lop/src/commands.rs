@@ -31,6 +31,7 @@ mod sweep;
 mod undo;
 mod uniques;
 mod validate;
+mod watch;
 
 use crate::args::Command;
 use crate::error::CommandError;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Option<Command>, settings: &Settings) -> Result<Exit,
     let Some(command) = command else { return start::run(settings) };
     match command {
         Command::Scan(args) => scan::run(args, settings),
+        Command::Watch(args) => watch::run(&args, settings),
         Command::Status => status::run(settings),
         Command::Forget(args) => forget::run(&args, settings),
         Command::Export(args) => export::run(&args, settings),

@@ -9,6 +9,7 @@
 //! | [`problems`] | Prints the paths that a command could not process, with the reason. |
 //! | [`scan_summary`] | Summarises a scan in a few lines. |
 //! | [`stats`], [`devices`] | Collect the figures for `--stats` and the measurements of each device. |
+//! | [`status_line`] | Shows the state of a command that runs for a long time. |
 //! | [`usage`] | Prints errors of the argument parser in the format of all other errors. |
 
 pub(crate) mod devices;
@@ -17,6 +18,7 @@ pub(crate) mod names;
 pub(crate) mod problems;
 pub(crate) mod scan_summary;
 pub(crate) mod stats;
+pub(crate) mod status_line;
 pub(crate) mod stdout;
 pub(crate) mod stream;
 pub(crate) mod terminal;

@@ -10,6 +10,7 @@
 //! kernel reports a new link count. In both cases, the inode is noted.
 
 mod event;
+mod links;
 mod resolve;
 
 use std::collections::HashMap;
@@ -23,6 +24,7 @@ use libc::{
 };
 
 use self::event::{Event, Inode};
+use self::links::Links;
 use self::resolve::Found;
 pub(crate) use self::resolve::Resolver;
 use crate::answer::Unknown;
@@ -63,13 +65,15 @@ pub(crate) struct Source {
     fanotify: Fanotify,
     buffer: Vec<u8>,
     places: HashMap<Box<[u8]>, Place>,
+    links: Links,
 }
 
 impl Source {
     /// Creates a queue.
     pub(crate) fn new(queue: EventQueue) -> io::Result<Source> {
         let fanotify = Fanotify::new(queue)?;
-        Ok(Source { fanotify, buffer: vec![0; BUFFER_BYTES], places: HashMap::new() })
+        let (buffer, places) = (vec![0; BUFFER_BYTES], HashMap::new());
+        Ok(Source { fanotify, buffer, places, links: Links::default() })
     }
 
     /// Watches the file system of a directory. Fails if its handles cannot be opened.
@@ -131,7 +135,7 @@ impl Source {
         let Some((dir, name)) = event.name else {
             // The link count has changed, or the kernel does not know a name of the file.
             if let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) {
-                Self::note_inode(file, 1, areas, resolver, notes);
+                self.note_relinked(file, areas, resolver, notes);
             }
             return;
         };
@@ -153,10 +157,12 @@ impl Source {
             }
             Ok(Some(Place::Deep(above))) => notes.tree(above),
             Ok(Some(Place::Outside) | None) => {
-                let is_file = !has(FAN_ONDIR)
-                    && has(FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVED_TO);
-                if let Some(file) = event.inode.filter(|_| is_file) {
-                    Self::note_inode(file, 2, areas, resolver, notes);
+                let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) else { return };
+                if has(FAN_CREATE) {
+                    self.links.created(&key_of(file));
+                }
+                if has(FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVED_TO) {
+                    self.note_outside(file, areas, resolver, notes);
                 }
             }
             Err(_) => notes.lose(Unknown::EventsLost),
@@ -191,16 +197,39 @@ impl Source {
         Ok(self.places.get(key))
     }
 
-    /// Notes a file if it has at least `min_links` names.
-    fn note_inode(
+    /// Notes a file whose link count has changed, or that the kernel cannot name, if it has a name.
+    fn note_relinked(
+        &mut self,
         file: Inode<'_>,
-        min_links: u32,
         areas: &Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
     ) {
         match resolver.stat(file, areas) {
-            Ok(Some(stat)) if stat.links >= min_links => notes.inode(stat.device, stat.inode),
+            Ok(Some(stat)) if stat.links > 0 => {
+                self.links.changed(&key_of(file), stat.links);
+                notes.inode(stat.device, stat.inode);
+            }
+            Ok(_) => {}
+            Err(_) => notes.lose(Unknown::EventsLost),
+        }
+    }
+
+    /// Notes a file that has changed through a name outside of the roots, if it has further names.
+    fn note_outside(
+        &mut self,
+        file: Inode<'_>,
+        areas: &Areas,
+        resolver: &mut Resolver,
+        notes: &mut Notes,
+    ) {
+        let key = key_of(file);
+        if self.links.is_single(&key) {
+            return;
+        }
+        match resolver.stat(file, areas) {
+            Ok(Some(stat)) if stat.links > 1 => notes.inode(stat.device, stat.inode),
+            Ok(Some(stat)) if stat.links == 1 => self.links.add_single(&key),
             Ok(_) => {}
             Err(_) => notes.lose(Unknown::EventsLost),
         }
@@ -225,7 +254,7 @@ impl AsFd for Source {
 /// The first byte of keys of this source.
 pub(crate) const KEY: u8 = b'f';
 
-/// Returns the key of a directory for [`Notes`].
+/// Returns the key of a directory for [`Notes`], or of a file.
 fn key_of(dir: Inode<'_>) -> Vec<u8> {
     let [fsid, kind] = [&dir.fsid.to_ne_bytes()[..], &dir.kind.to_ne_bytes()];
     [&[KEY][..], fsid, kind, dir.handle].concat()

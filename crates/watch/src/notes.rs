@@ -26,8 +26,12 @@ const MAX_BYTES: usize = 14 << 20;
 /// allocator.
 const ENTRY_BYTES: usize = 112;
 
-/// Maximum number of roots up to which changes were discarded.
-const MAX_DISCARDED: usize = 64;
+/// Maximum number of roots for which the last answers are remembered. Others are not counted exactly,
+/// and their changes are not discarded.
+const MAX_ROOTS: usize = 64;
+
+/// Estimated memory of an inode with its number.
+const INODE_BYTES: usize = 64;
 
 /// Finds the paths of directories.
 pub(crate) trait Directories {
@@ -59,9 +63,11 @@ pub(crate) struct Notes {
     lost: Option<(u64, Unknown)>,
     /// Roots below which changes up to a number were discarded.
     discarded: Vec<(Vec<u8>, u64)>,
-    /// The number of the last change when a client asked last.
-    answered: u64,
-    /// Changes since then.
+    /// The numbers of the last changes when clients asked last, by root.
+    answered: Vec<(Vec<u8>, u64)>,
+    /// The number of the last change when any client asked last.
+    last_answered: u64,
+    /// Changes after the answers.
     fresh: Counts,
 }
 
@@ -71,16 +77,23 @@ impl Notes {
         self.number
     }
 
-    /// Returns the number of changes since a client asked last.
+    /// Returns the number of changes that no answer contains. An entry that changes before and after an
+    /// answer to a question about another root counts twice.
     pub(crate) fn fresh(&self) -> Counts {
         self.fresh
+    }
+
+    /// Counts changes anew.
+    pub(crate) fn reset_counts(&mut self) {
+        self.last_answered = self.number;
+        self.fresh = Counts::default();
     }
 
     /// Notes a change of the entry `name` in a directory. `is_dir` is true if the entry may be
     /// another directory than before.
     pub(crate) fn name(&mut self, key: &[u8], name: &[u8], is_dir: bool) {
         self.number += 1;
-        let answered = self.answered;
+        let answered = self.last_answered;
         if !self.dirs.contains_key(key) {
             self.bytes += key.len() + ENTRY_BYTES;
             self.dirs.insert(key.into(), DirNote::default());
@@ -108,7 +121,7 @@ impl Notes {
     pub(crate) fn inode(&mut self, device: u64, inode: u64) {
         self.number += 1;
         if self.inodes.insert((device, inode), self.number).is_none() {
-            self.bytes += ENTRY_BYTES;
+            self.bytes += INODE_BYTES;
         }
         self.limit();
     }
@@ -175,10 +188,29 @@ impl Notes {
         Ok(Changes { dirs: dirs.collect(), inodes })
     }
 
-    /// Starts to count changes anew after a client got an answer.
-    pub(crate) fn answered(&mut self) {
-        self.answered = self.number;
-        self.fresh = Counts::default();
+    /// Notes that a client got an answer about all changes below `roots`, and counts the others.
+    /// `are_all` is true if no other root is watched.
+    pub(crate) fn answered(
+        &mut self,
+        roots: &[Vec<u8>],
+        are_all: bool,
+        directories: &mut dyn Directories,
+    ) {
+        self.reset_counts();
+        remember(&mut self.answered, roots, self.number);
+        if are_all {
+            return;
+        }
+        for (key, note) in &self.dirs {
+            let paths = directories.paths(key);
+            let answered = paths.iter().map(|path| last_number(&self.answered, path)).min();
+            let entries = answered.map_or(0, |answered| note.count_above(answered));
+            self.fresh.entries += entries;
+            self.fresh.dirs += u64::from(entries > 0);
+        }
+        let is_fresh =
+            |(path, number): &(&Vec<u8>, &u64)| **number > last_number(&self.answered, path);
+        self.fresh.entries += self.trees.iter().filter(is_fresh).count() as u64;
     }
 
     /// Fails if changes since a number were lost or discarded.
@@ -206,16 +238,8 @@ impl Notes {
         are_all: bool,
         directories: &mut dyn Directories,
     ) {
-        let known = |root: &Vec<u8>| self.discarded.iter().any(|(path, _)| path == root);
-        let added = roots.iter().filter(|root| !known(root)).count();
-        if until == 0 || self.discarded.len() + added > MAX_DISCARDED {
+        if until == 0 || !remember(&mut self.discarded, roots, until) {
             return;
-        }
-        for root in roots {
-            match self.discarded.iter_mut().find(|(path, _)| path == root) {
-                Some((_, number)) => *number = until.max(*number),
-                None => self.discarded.push((root.clone(), until)),
-            }
         }
         let is_below = |path: &[u8]| roots.iter().any(|root| is_at_or_below(root, path));
         self.dirs.retain(|key, note| {
@@ -241,10 +265,32 @@ impl Notes {
         if are_all {
             let before = self.inodes.len();
             self.inodes.retain(|_, number| *number > until);
-            self.bytes -= (before - self.inodes.len()) * ENTRY_BYTES;
+            self.bytes -= (before - self.inodes.len()) * INODE_BYTES;
         }
         self.dirs.shrink_to(self.dirs.len() * 2);
     }
+}
+
+/// Remembers a number for each root. Does nothing and returns false if there would be too many roots.
+fn remember(numbers: &mut Vec<(Vec<u8>, u64)>, roots: &[Vec<u8>], number: u64) -> bool {
+    let is_known = |root: &&Vec<u8>| numbers.iter().any(|(path, _)| path == *root);
+    let added = roots.iter().filter(|root| !is_known(root)).count();
+    if numbers.len() + added > MAX_ROOTS {
+        return false;
+    }
+    for root in roots {
+        match numbers.iter_mut().find(|(path, _)| path == root) {
+            Some((_, known)) => *known = number.max(*known),
+            None => numbers.push((root.clone(), number)),
+        }
+    }
+    true
+}
+
+/// Returns the largest number of the roots that contain a path, or 0.
+fn last_number(numbers: &[(Vec<u8>, u64)], path: &[u8]) -> u64 {
+    let above = numbers.iter().filter(|(root, _)| is_at_or_below(root, path));
+    above.map(|(_, number)| *number).max().unwrap_or(0)
 }
 
 /// Adds the changed entries of the directory at `path` to the changes below `roots`.

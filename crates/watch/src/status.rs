@@ -10,7 +10,7 @@ use rustix::event::EventfdFlags;
 
 use crate::notes::Counts;
 
-/// Changes since a client asked last.
+/// Changes that no answer contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
     /// The number of changed entries. It is not exact after events were lost, but not zero.
@@ -27,19 +27,20 @@ pub struct Control(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    status: Mutex<Status>,
+    /// The status, and the number of the last change.
+    status: Mutex<(Status, u64)>,
     stop: OwnedFd,
 }
 
 impl Control {
     pub(crate) fn new() -> io::Result<Control> {
         let stop = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Control(Arc::new(Shared { status: Mutex::new(Status::default()), stop })))
+        Ok(Control(Arc::new(Shared { status: Mutex::new((Status::default(), 0)), stop })))
     }
 
-    /// Returns the changes since a client asked last.
+    /// Returns the changes that no answer contains.
     pub fn status(&self) -> Status {
-        *self.0.status.lock()
+        self.0.status.lock().0
     }
 
     /// Ends the watcher. Does not wait for its end.
@@ -53,14 +54,18 @@ impl Control {
         self.0.stop.as_fd()
     }
 
-    /// Stores the number of changes.
-    pub(crate) fn update(&self, counts: Counts) {
-        let mut status = self.0.status.lock();
-        if counts == Counts::default() {
-            *status = Status::default();
-        } else if counts != status.counts {
-            let now = Instant::now();
-            *status = Status { counts, first: status.first.or(Some(now)), last: Some(now) };
-        }
+    /// Stores the changes that no answer contains, and the number of the last change.
+    pub(crate) fn update(&self, counts: Counts, number: u64) {
+        let mut guard = self.0.status.lock();
+        let (status, known) = *guard;
+        let is_new = number != known || status.last.is_none();
+        let now = Instant::now();
+        *guard = match counts {
+            Counts { entries: 0, .. } => (Status::default(), number),
+            _ if is_new => {
+                (Status { counts, first: status.first.or(Some(now)), last: Some(now) }, number)
+            }
+            _ => (Status { counts, ..status }, number),
+        };
     }
 }

@@ -106,8 +106,8 @@ impl Watcher {
             control: Control::new().map_err(system)?,
         };
         watcher.update_areas();
-        watcher.notes.answered();
-        watcher.control.update(watcher.notes.fresh());
+        // The areas are new, but nothing has changed yet.
+        watcher.notes.reset_counts();
         Ok(watcher)
     }
 
@@ -151,7 +151,7 @@ impl Watcher {
             if ready.has_clients {
                 self.answer_clients();
             }
-            self.control.update(self.notes.fresh());
+            self.control.update(self.notes.fresh(), self.notes.number());
         }
     }
 

@@ -14,6 +14,11 @@ pub(super) fn absolute_path(name: &str) -> Option<PathBuf> {
     path(name).filter(|path| path.is_absolute())
 }
 
+/// Returns the socket of the service manager that waits until this process is ready (`sd_notify(3)`).
+pub(crate) fn notify_socket() -> Option<OsString> {
+    std::env::var_os("NOTIFY_SOCKET").filter(|socket| !socket.is_empty())
+}
+
 /// Returns the path of the user's home directory, if it is set, absolute and UTF-8.
 pub(super) fn home() -> Option<String> {
     absolute_path("HOME")?.into_os_string().into_string().ok()

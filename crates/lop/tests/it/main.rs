@@ -92,3 +92,4 @@ mod undoing;
 mod uniques;
 mod upkeep;
 mod verifying;
+mod watching;

@@ -112,6 +112,12 @@ impl DirNote {
         before - self.bytes()
     }
 
+    /// Returns how many entries have changed after a number. Entries without a name count as one.
+    pub(super) fn count_above(&self, number: u64) -> u64 {
+        let changes = self.names.values().chain(&self.unnamed);
+        changes.filter(|change| change.number > number).count() as u64
+    }
+
     /// Returns the entries that have changed after a number, or `None` if none has.
     pub(super) fn entries(&self, since: u64) -> Option<Entries> {
         if let Some(unnamed) = self.unnamed {

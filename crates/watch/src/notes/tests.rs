@@ -188,8 +188,14 @@ fn changes_since_the_last_answer_are_counted() {
     }
     notes.name(b"/r/b", b"x", false);
     assert_eq!(notes.fresh(), Counts { entries: 3, dirs: 2 });
-    notes.answered();
+    notes.answered(&roots(&["/r"]), true, &mut Paths::default());
     assert_eq!(notes.fresh(), Counts::default());
     notes.name(b"/r/a", b"x", false);
     assert_eq!(notes.fresh(), Counts { entries: 1, dirs: 1 });
+    notes.answered(&roots(&["/r/b"]), false, &mut Paths::default());
+    assert_eq!(notes.fresh(), Counts { entries: 1, dirs: 1 }, "nobody knows them");
+    notes.tree(b"/r/b/c");
+    assert_eq!(notes.fresh(), Counts { entries: 2, dirs: 1 });
+    notes.answered(&roots(&["/r/a"]), false, &mut Paths::default());
+    assert_eq!(notes.fresh(), Counts { entries: 1, dirs: 0 });
 }

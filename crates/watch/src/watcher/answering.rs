@@ -75,11 +75,11 @@ impl Watcher {
 
     /// Discards notes that the catalog of the client contains, and counts changes anew.
     fn forget_answered(&mut self, question: &Question) {
-        self.notes.answered();
-        let since = question.since.filter(|since| since.session == self.session);
-        let Some(since) = since.filter(|since| since.number <= self.notes.number()) else { return };
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
         let are_all = self.areas.roots.iter().all(|root| question.roots.contains(root));
+        self.notes.answered(&question.roots, are_all, &mut directories);
+        let since = question.since.filter(|since| since.session == self.session);
+        let Some(since) = since.filter(|since| since.number <= self.notes.number()) else { return };
         self.notes.discard(&question.roots, since.number, are_all, &mut directories);
     }
 }

@@ -96,7 +96,7 @@ fn notes_are_kept_until_the_catalog_has_them() {
     let first = running.position();
     fs::write(&file, "x").expect("written");
     let second = running.ask(Some(first)).position;
-    assert_eq!(running.control.status().counts, watch::Counts::default());
+    running.wait_for_counts(watch::Counts::default());
     // The scan failed, and asks again.
     assert!(is_named(&running.changes(first).expect("known"), &file));
     assert!(!is_named(&running.changes(second).expect("known"), &file));
@@ -112,11 +112,7 @@ fn status_counts_changes() {
     for name in ["a", "b"] {
         fs::write(tree.path().join("r").join(name), "x").expect("written");
     }
-    let start = std::time::Instant::now();
-    while running.control.status().counts != (watch::Counts { entries: 2, dirs: 1 }) {
-        assert!(start.elapsed() < TEST_TIMEOUT);
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    running.wait_for_counts(watch::Counts { entries: 2, dirs: 1 });
     let status = running.control.status();
     assert!(status.first.is_some() && status.first <= status.last);
 }

@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, skipped};
-use watch::{Answer, Changes, Control, Means, Options, Position, Unknown, Watched, Watcher, ask};
+use watch::{
+    Answer, Changes, Control, Counts, Means, Options, Position, Unknown, Watched, Watcher, ask,
+};
 
 /// The means that a watcher may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +70,16 @@ impl Running {
 
     pub(crate) fn ask(&self, since: Option<Position>) -> Answer {
         ask(&self.catalog, &self.roots, since, TEST_TIMEOUT).expect("an answer")
+    }
+
+    /// Waits until the watcher has counted as many changes.
+    #[track_caller]
+    pub(crate) fn wait_for_counts(&self, counts: Counts) {
+        let start = Instant::now();
+        while self.control.status().counts != counts {
+            assert!(start.elapsed() < TEST_TIMEOUT, "{:?}", self.control.status());
+            std::thread::sleep(Duration::from_millis(5));
+        }
     }
 
     pub(crate) fn position(&self) -> Position {

@@ -20,7 +20,7 @@ fn installed() -> Option<(System, String)> {
 #[test]
 fn units_are_sandboxed() {
     let Some((system, _)) = installed() else { return };
-    for unit in ["lop-serve.service", "lop-scan@.service"] {
+    for unit in ["lop-serve.service", "lop-scan@.service", "lop-watch.service"] {
         system.run(&format!(
             "systemd-analyze security --offline=true --threshold=30 --no-pager /usr/lib/systemd/system/{unit}"
         ));

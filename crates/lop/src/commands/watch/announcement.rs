@@ -1,0 +1,117 @@
+//! The lines about what is watched, and how.
+
+use std::io::{self, Write};
+
+use catalog::ScannedRoot;
+use serde::Serialize;
+use watch::{Means, Watched};
+
+use crate::args::ScanEvery;
+use crate::error::CommandError;
+use crate::output::formats::{JsonPath, document};
+use crate::output::names::Names;
+use crate::output::stdout;
+use crate::quantity::counted;
+use crate::settings::{Settings, Verbosity};
+
+/// What `lop watch` does.
+pub(super) struct Announcement<'a> {
+    pub(super) watched: &'a [Watched],
+    pub(super) every: &'a ScanEvery,
+    /// Roots that are not scanned automatically.
+    pub(super) with_options: Vec<&'a ScannedRoot>,
+}
+
+impl Announcement<'_> {
+    /// Prints the lines, or a document.
+    pub(super) fn print(&self, settings: &Settings) -> Result<(), CommandError> {
+        if settings.json {
+            let watched = self.watched.iter().map(WatchedDocument::new).collect();
+            let text = document(&Document { watched });
+            stdout::print(|out| writeln!(out, "{text}"))?;
+            return Ok(());
+        }
+        if settings.verbosity == Verbosity::Quiet {
+            return Ok(());
+        }
+        stdout::print(|out| self.write(out, settings.stdout.names))?;
+        if settings.stderr.terminal {
+            settings.note("press Ctrl-C to stop");
+        }
+        Ok(())
+    }
+
+    fn write(&self, out: &mut dyn Write, names: Names) -> io::Result<()> {
+        let mut line = |title: &str, path: &[u8], text: &str| {
+            write!(out, "{title:<10}")?;
+            out.write_all(&names.show_line(path))?;
+            writeln!(out, "{text}")
+        };
+        let is_unwatched = |area: &&Watched| matches!(area.means, Means::Unwatched(_));
+        let mut title = "Watching";
+        for area in self.watched.iter().filter(|area| !is_unwatched(area)) {
+            line(std::mem::take(&mut title), &area.path, &format!(": {}", means(area)))?;
+        }
+        let mut title = "Unwatched";
+        for area in self.watched.iter().filter(is_unwatched) {
+            line(std::mem::take(&mut title), &area.path, &format!(": {}", means(area)))?;
+        }
+        let ScanEvery(longest, typed) = self.every;
+        let when = match longest {
+            Some(_) => {
+                format!("now, then after a quiet minute, at the latest {typed} after a change")
+            }
+            None => "only when you run 'lop scan'".to_owned(),
+        };
+        line("Scans", b"", &when)?;
+        for root in self.with_options.iter().filter(|_| self.every.0.is_some()) {
+            let text = format!(" only when you scan it, with {}", root.options);
+            line("", &root.path, &text)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns how an area is watched, or why not.
+fn means(area: &Watched) -> String {
+    let kind = &area.file_system;
+    match &area.means {
+        Means::Fanotify => format!("the whole {kind} file system"),
+        Means::Inotify(dirs, reason) => {
+            let dirs = counted(*dirs as u64, "directory", "directories");
+            format!("{dirs} on {kind}, because {reason}")
+        }
+        Means::Unwatched(reason) if area.is_root => format!("{reason} ({kind})"),
+        Means::Unwatched(reason) => format!("{reason} ({kind}); each scan walks it"),
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    watched: Vec<WatchedDocument<'a>>,
+}
+
+#[derive(Serialize)]
+struct WatchedDocument<'a> {
+    #[serde(flatten)]
+    path: JsonPath<'a>,
+    file_system: &'a str,
+    /// `fanotify`, `inotify` or `none`.
+    by: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dirs: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl WatchedDocument<'_> {
+    fn new(area: &Watched) -> WatchedDocument<'_> {
+        let (by, dirs, reason) = match &area.means {
+            Means::Fanotify => ("fanotify", None, None),
+            Means::Inotify(dirs, reason) => ("inotify", Some(*dirs), Some(&reason[..])),
+            Means::Unwatched(reason) => ("none", None, Some(&reason[..])),
+        };
+        let path = JsonPath::new(&area.path);
+        WatchedDocument { path, file_system: &area.file_system, by, dirs, reason }
+    }
+}

@@ -1,0 +1,79 @@
+//! Runs `lop scan` as a process of its own.
+
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::error::CommandError;
+use crate::exit::Exit;
+
+/// Starts scans, one after the other.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    program: PathBuf,
+    catalog: PathBuf,
+    roots: Vec<PathBuf>,
+    child: Option<Child>,
+    started: Instant,
+    took: Duration,
+}
+
+impl Scanner {
+    /// Returns a scanner of some directories.
+    pub(super) fn new(catalog: &Path, roots: Vec<PathBuf>) -> Result<Scanner, CommandError> {
+        let program = std::env::current_exe()
+            .map_err(|e| CommandError::failed("cannot find the program itself").because(e))?;
+        let (catalog, started) = (catalog.to_path_buf(), Instant::now());
+        Ok(Scanner { program, catalog, roots, child: None, started, took: Duration::ZERO })
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.child.is_some()
+    }
+
+    /// Returns how long the last scan took.
+    pub(super) fn took(&self) -> Duration {
+        self.took
+    }
+
+    /// Starts a scan. It has its own process group, so that Ctrl-C does not reach it twice. Its messages go to standard
+    /// error.
+    pub(super) fn start(&mut self) -> io::Result<()> {
+        let mut command = Command::new(&self.program);
+        command.arg("scan").arg("--quiet").arg("--catalog").arg(&self.catalog).arg("--");
+        command.args(&self.roots).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
+        self.started = Instant::now();
+        self.child = Some(command.spawn()?);
+        Ok(())
+    }
+
+    /// Returns the result of a scan that has just ended, which is the reason as text if it failed.
+    pub(super) fn poll(&mut self) -> Option<Result<(), String>> {
+        let status = self.child.as_mut()?.try_wait().transpose()?;
+        self.child = None;
+        self.took = self.started.elapsed();
+        Some(status.map_err(|error| fsops::io_text(&error)).and_then(result))
+    }
+
+    /// Asks a scan that is running to end, and waits for its end. It keeps its results so far.
+    pub(super) fn stop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // The process exists until its end has been waited for.
+            let _gone = kill_process(Pid::from_child(&child), Signal::TERM);
+            let _status = child.wait();
+        }
+    }
+}
+
+/// A scan that could not examine some entries has told so, and is done.
+fn result(status: ExitStatus) -> Result<(), String> {
+    match status.code() {
+        Some(code) if code == i32::from(Exit::Done.code()) => Ok(()),
+        Some(code) if code == i32::from(Exit::Partial.code()) => Ok(()),
+        _ => Err(status.to_string()),
+    }
+}

@@ -1,0 +1,149 @@
+//! Decides when the next scan starts.
+//!
+//! A scan starts once nothing has changed for [`QUIET`], but at the latest some time after the first change. The first
+//! scan starts at once, because nobody knows what has changed before. After a scan, lop rests for at least as long as
+//! the scan took. After a failed one, it waits for the longest time.
+
+use std::time::{Duration, Instant};
+
+use watch::Status;
+
+/// How long nothing has changed when a scan starts.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// The times of past and future scans.
+#[derive(Debug)]
+pub(super) struct Schedule {
+    /// The longest time between a change and a scan, or `None` if there are no scans.
+    every: Option<Duration>,
+    /// True if a scan is necessary although no change was noted.
+    is_needed: bool,
+    /// The start of the last scan. Changes before it do not count, because the scan found them.
+    started: Option<Instant>,
+    /// The end of the rest after a scan, or the time of the start.
+    rest_until: Instant,
+}
+
+impl Schedule {
+    pub(super) fn new(every: Option<Duration>) -> Schedule {
+        Schedule { every, is_needed: true, started: None, rest_until: Instant::now() }
+    }
+
+    /// Returns when the next scan starts, or `None` if no scan is necessary.
+    pub(super) fn due(&self, status: &Status) -> Option<Instant> {
+        let every = self.every?;
+        let changed = status.first.zip(status.last).map(|(first, last)| match self.started {
+            Some(started) => (first.max(started), last),
+            None => (first, last),
+        });
+        let changed = changed.filter(|(_, last)| self.started.is_none_or(|start| *last > start));
+        let at = changed.map(|(first, last)| (first + every).min(last + QUIET.min(every)));
+        if self.is_needed {
+            return Some(self.rest_until);
+        }
+        at.map(|at| at.max(self.rest_until))
+    }
+
+    /// Notes the start of a scan.
+    pub(super) fn started(&mut self, now: Instant) {
+        self.started = Some(now);
+    }
+
+    /// Notes the end of a scan.
+    pub(super) fn ended(&mut self, is_done: bool, took: Duration, now: Instant) {
+        self.is_needed = !is_done;
+        let rest = if is_done {
+            took.max(QUIET.min(self.every.unwrap_or(QUIET)))
+        } else {
+            self.every.unwrap_or(QUIET)
+        };
+        self.rest_until = now + rest;
+    }
+
+    /// Returns when a failed scan is tried again.
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        (self.is_needed && self.every.is_some()).then_some(self.rest_until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use watch::{Counts, Status};
+
+    use super::Schedule;
+
+    const EVERY: Duration = Duration::from_secs(900);
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn changed(first: Instant, last: Instant) -> Status {
+        let counts = Counts { entries: 1, dirs: 1 };
+        Status { counts, first: Some(first), last: Some(last) }
+    }
+
+    #[test]
+    fn first_scan_starts_at_once() {
+        let schedule = Schedule::new(Some(EVERY));
+        assert!(schedule.due(&Status::default()).expect("due") <= Instant::now());
+        assert_eq!(Schedule::new(None).due(&Status::default()), None);
+    }
+
+    #[test]
+    fn scan_waits_for_a_quiet_minute_but_not_too_long() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(EVERY));
+        schedule.ended(true, seconds(1), start);
+        assert_eq!(schedule.due(&Status::default()), None);
+        let at =
+            |first, last| schedule.due(&changed(start + seconds(first), start + seconds(last)));
+        assert_eq!(at(100, 100), Some(start + seconds(160)));
+        assert_eq!(at(100, 500), Some(start + seconds(560)));
+        assert_eq!(at(100, 990), Some(start + seconds(1000)));
+    }
+
+    #[test]
+    fn changes_before_a_scan_do_not_count() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(EVERY));
+        schedule.started(start + seconds(50));
+        schedule.ended(true, seconds(1), start + seconds(51));
+        let at =
+            |first, last| schedule.due(&changed(start + seconds(first), start + seconds(last)));
+        assert_eq!(at(10, 40), None);
+        assert_eq!(at(10, 200), Some(start + seconds(260)));
+        assert_eq!(at(10, 900), Some(start + seconds(950)));
+    }
+
+    #[test]
+    fn scans_take_at_most_half_of_the_time() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(EVERY));
+        schedule.ended(true, seconds(3600), start);
+        let status = changed(start, start);
+        assert_eq!(schedule.due(&status), Some(start + seconds(3600)));
+    }
+
+    #[test]
+    fn failed_scan_is_tried_again_later() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(EVERY));
+        schedule.ended(false, seconds(1), start);
+        assert_eq!(schedule.due(&Status::default()), Some(start + EVERY));
+        assert_eq!(schedule.retry_at(), Some(start + EVERY));
+        schedule.ended(true, seconds(1), start);
+        assert_eq!((schedule.due(&Status::default()), schedule.retry_at()), (None, None));
+    }
+
+    #[test]
+    fn short_interval_shortens_the_quiet_time() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(seconds(5)));
+        schedule.ended(true, seconds(1), start);
+        let status = changed(start + seconds(10), start + seconds(11));
+        assert_eq!(schedule.due(&status), Some(start + seconds(15)));
+    }
+}

@@ -1,0 +1,157 @@
+//! `lop watch`: what it prints, its scans, and its end. Tests of the library compare its answers with the file system.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use testkit::{Ending, NOBODY, Running, Signal, TEST_TIMEOUT, TreeBuilder, When, skipped};
+
+use crate::lop::Lop;
+
+/// The last line that is printed before the watcher runs.
+const READY: &[u8] = b"\nScans ";
+
+fn tree() -> TreeBuilder {
+    TreeBuilder::new().file("t/a", "one content").file("t/b", "one content").file("t/c", "other")
+}
+
+/// Starts `lop watch`, and waits until it watches.
+fn start(lop: &Lop, args: &[&str]) -> Running {
+    let mut running = lop.command().arg("watch").args(args.iter().copied()).spawn();
+    assert!(running.wait_for(&When::Stdout(READY.into())), "it does not watch");
+    running
+}
+
+fn end(mut running: Running, signal: Signal) -> testkit::Output {
+    assert!(running.signal(signal));
+    running.wait()
+}
+
+#[track_caller]
+fn fails(output: &testkit::Output, code: i32, message: &str) {
+    output.code(code);
+    assert!(output.stderr_str().contains(message), "{}", output.stderr_str());
+}
+
+/// Waits until something is true.
+#[track_caller]
+fn wait_until(mut is_true: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is_true() {
+        assert!(start.elapsed() < TEST_TIMEOUT, "it does not happen");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Returns the number of files in the catalog.
+fn remembered(lop: &Lop) -> u64 {
+    let output = lop.run(["status", "--json"]);
+    if output.ending != Ending::Code(0) {
+        return 0;
+    }
+    crate::lop::document(&output)["files"].as_u64().unwrap_or(0)
+}
+
+fn socket(lop: &Lop) -> std::path::PathBuf {
+    lop.state().join("lop/catalog.db.lop-watch")
+}
+
+#[test]
+fn changes_are_scanned() {
+    let lop = Lop::with(&tree());
+    let running = start(&lop, &["--scan-every", "1s", "t"]);
+    wait_until(|| remembered(&lop) == 3);
+    fs::write(lop.path("t/d"), "one content").expect("written");
+    wait_until(|| remembered(&lop) == 4);
+    wait_until(|| lop.run(["file", "t/d"]).stdout_str().contains("2 duplicates"));
+    let output = end(running, Signal::TERM);
+    output.success();
+    assert_eq!(output.stderr_str(), "");
+    let lines: Vec<&str> = output.stdout_str().lines().collect();
+    assert!(lines[0].starts_with("Watching  ") && lines[0].contains("/t: "), "{lines:?}");
+    assert_eq!(
+        lines[1],
+        "Scans     now, then after a quiet minute, at the latest 1s after a change"
+    );
+    assert!(!socket(&lop).exists());
+}
+
+#[test]
+fn scanned_directories_are_the_default() {
+    let lop = Lop::with(&tree().file("u/x", "x"));
+    fails(&lop.run(["watch"]), 5, "lop scan DIR");
+    lop.remember(["t"]);
+    lop.remember(["--exclude", "*.o", "u"]);
+    let running = start(&lop, &[]);
+    let output = end(running, Signal::INT);
+    output.success();
+    let text = output.stdout_str();
+    assert!(text.contains("/t: ") && text.contains("/u: "), "{text}");
+    assert!(text.contains("/u only when you scan it, with --exclude *.o\n"), "{text}");
+    let running = start(&lop, &["--scan-every", "never"]);
+    let output = end(running, Signal::HUP);
+    output.success();
+    assert!(output.stdout_str().contains("Scans     only when you run 'lop scan'\n"));
+}
+
+#[test]
+fn catalog_has_one_watcher_even_after_it_was_killed() {
+    let lop = Lop::with(&tree());
+    let mut running = start(&lop, &["--scan-every", "never", "t"]);
+    let process = format!("(process {})", running.pid());
+    fails(&lop.run(["watch", "t"]), 1, &process);
+    assert!(running.signal(Signal::KILL));
+    drop(running.wait());
+    assert!(socket(&lop).exists(), "nobody could remove it");
+    end(start(&lop, &["--scan-every", "never", "t"]), Signal::TERM).success();
+    assert!(!socket(&lop).exists());
+}
+
+#[test]
+fn ordinary_user_watches_directories() {
+    if !testkit::is_root() {
+        return skipped("only root can act as another user");
+    }
+    let lop = Lop::with(&tree().dir("t/dir"));
+    let command = lop.command().args(["watch", "--scan-every", "never", "t"]);
+    let mut running = command.as_user(NOBODY, NOBODY).spawn();
+    assert!(running.wait_for(&When::Stdout(READY.into())));
+    let text = String::from_utf8(running.stdout()).expect("UTF-8");
+    assert!(text.contains("/t: 2 directories on "), "{text}");
+    assert!(text.contains(", because only root may watch whole file systems\n"), "{text}");
+    end(running, Signal::TERM).success();
+}
+
+#[test]
+fn directories_that_cannot_be_watched_are_named() {
+    let lop = Lop::with(&tree());
+    fails(&lop.run(["watch", "t/missing"]), 1, "No such file");
+    fails(&lop.run(["watch", "t/a"]), 2, "not a directory");
+    let output = lop.run(["watch", "/proc"]);
+    fails(&output, 1, "none of the directories can be watched");
+    let text = output.stdout_str();
+    assert!(text.starts_with("Unwatched /proc: the kernel generates its files"), "{text}");
+    let running = start(&lop, &["--scan-every", "never", "t", "/proc"]);
+    assert_eq!(end(running, Signal::TERM).ending, Ending::Code(3));
+}
+
+#[test]
+fn failed_scan_is_reported_and_not_repeated_at_once() {
+    let lop = Lop::with(&tree());
+    let mut running = start(&lop, &["--scan-every", "1h", "t"]);
+    wait_until(|| remembered(&lop) == 3);
+    assert!(running.is_running());
+    drop(end(running, Signal::TERM));
+    // A directory in the place of the catalog makes every scan fail.
+    fs::remove_file(lop.catalog()).expect("removed");
+    fs::create_dir(lop.catalog()).expect("made");
+    let mut running = start(&lop, &["--scan-every", "1h", "t"]);
+    assert!(running.wait_for(&When::Stderr(b"lop: the scan failed: ".into())));
+    let output = end(running, Signal::TERM);
+    output.success();
+    let text = output.stderr_str();
+    assert!(
+        text.contains("; lop tries again in 1 h 0 min") || text.contains("in 59 min"),
+        "{text}"
+    );
+    assert_eq!(text.matches("the scan failed").count(), 1, "{text}");
+}
