@@ -46,6 +46,10 @@ pub(crate) const CACHE_SIZE: &str = "PRAGMA cache_size = -8192";
 /// Sets the page cache to 1 MiB, for reading all rows once and in order.
 pub(crate) const SMALL_CACHE_SIZE: &str = "PRAGMA cache_size = -1024";
 
+/// Sets the page cache to 128 MiB, for reading few rows in random order. Otherwise, SQLite would read most pages several
+/// times.
+const CHANGES_CACHE_SIZE: &str = "PRAGMA cache_size = -131072";
+
 /// Maximum time that a query waits for a commit to finish.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum time that a commit waits for open queries. It is long because the results of a scan of
@@ -201,6 +205,20 @@ impl Catalog {
         if !self.db.is_autocommit() {
             return ask();
         }
+        self.run("BEGIN")?;
+        let answer = ask();
+        self.run("COMMIT")?;
+        answer
+    }
+
+    /// Answers many questions about few files on one snapshot. Pages that were read stay in memory until the next
+    /// commit, at most [`CHANGES_CACHE_SIZE`].
+    ///
+    /// # Errors
+    ///
+    /// Fails if `ask` fails, or if the catalog cannot be read. The catalog is unchanged.
+    pub fn look_up<T, E: From<Error>>(&self, ask: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+        self.run(CHANGES_CACHE_SIZE)?;
         self.run("BEGIN")?;
         let answer = ask();
         self.run("COMMIT")?;

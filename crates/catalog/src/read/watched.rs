@@ -94,7 +94,8 @@ impl Catalog {
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be read or is damaged.
+    /// Fails if the catalog cannot be read or is damaged, or has no indexes for it
+    /// ([`crate::Writer::index_for_changes`]).
     pub fn unsettled(&self, roots: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Error> {
         let mut paths = Vec::new();
         let mut query = self.db.prepare("SELECT path FROM problem").at(&self.path)?;
@@ -102,7 +103,8 @@ impl Catalog {
             paths.push(path.at(&self.path)?);
         }
         let sql = "SELECT dir, name FROM file WHERE state <> 0 UNION ALL \
-                   SELECT dir, name FROM file WHERE head IS NULL AND content IS NOT NULL";
+                   SELECT dir, name FROM file INDEXED BY file_unsettled \
+                   WHERE head IS NULL AND content IS NOT NULL";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let rows = query.query_map([], |row| Ok((row.get(0)?, row.get::<_, Vec<u8>>(1)?)));
         for row in rows.at(&self.path)?.take(MAX_UNSETTLED + 1) {

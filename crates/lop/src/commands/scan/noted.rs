@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{TreeMatch, WatchPosition, WatchedScan, Writer};
+use catalog::{Catalog, TreeMatch, WatchPosition, WatchedScan, Writer};
 use content::Fingerprints;
 use dupes::{Part, Work, read_wanted, wanted};
 use runtime::{Interrupted, Progress};
@@ -131,6 +131,15 @@ impl NotedChanges {
         progress: &Progress,
     ) -> Result<Listed, CommandError> {
         let catalog = writer.catalog();
+        catalog.look_up(|| self.find_in(catalog, scan, progress))
+    }
+
+    fn find_in(
+        self,
+        catalog: &Catalog,
+        scan: &ScanSettings,
+        progress: &Progress,
+    ) -> Result<Listed, CommandError> {
         let mut entries = self.entries;
         let (mut tree, found) = loop {
             let tree = walk_changes(scan, &entries, progress)?;
