@@ -9,7 +9,7 @@ use std::collections::HashSet;
 /// Maximum number of files in a set.
 const MAX_FILES: usize = 8192;
 
-/// What is known about the number of names of files, by the keys of their handles.
+/// Numbers of names of files, by the keys of their handles.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     single: HashSet<Box<[u8]>>,

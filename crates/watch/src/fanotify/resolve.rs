@@ -33,10 +33,10 @@ impl Resolver {
     /// Finds the paths of a directory below the roots.
     pub(super) fn find(&mut self, inode: Inode<'_>, areas: &Areas) -> io::Result<Found> {
         let mut paths = Vec::new();
-        let mut is_gone = true;
+        let mut is_gone_everywhere = true;
         for at in areas.of_file_system(inode.fsid) {
             let Some(fd) = self.open(at, inode, areas)? else { continue };
-            is_gone = false;
+            is_gone_everywhere = false;
             match descriptor_path(&fd) {
                 Ok(path) => {
                     // The path may belong to another directory, if this mount does not show this one.
@@ -46,12 +46,17 @@ impl Resolver {
                     paths.extend(Some(path).filter(|_| is_right));
                 }
                 Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
-                    return Ok(Found::Deep(path_above(&fd)?));
+                    match path_above(&fd) {
+                        Ok(path) => return Ok(Found::Deep(path)),
+                        // It was removed in the meantime.
+                        Err(error) if is_gone(&error) => is_gone_everywhere = true,
+                        Err(error) => return Err(error),
+                    }
                 }
                 Err(error) => return Err(error),
             }
         }
-        Ok(if is_gone { Found::Gone } else { Found::Paths(paths) })
+        Ok(if is_gone_everywhere { Found::Gone } else { Found::Paths(paths) })
     }
 
     /// Returns the metadata of an inode, or `None` if it is gone.
@@ -70,11 +75,15 @@ impl Resolver {
         let Some(dir) = dir else { return Ok(None) };
         match dir.open_handle(inode.kind, inode.handle) {
             Ok(fd) => Ok(Some(fd)),
-            Err(error) if error.raw_os_error() == Some(libc::ESTALE) => Ok(None),
-            Err(error) if fsops::is_gone(&error) => Ok(None),
+            Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
+}
+
+/// Returns whether an error means that an inode does not exist any more.
+fn is_gone(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::ESTALE) || fsops::is_gone(error)
 }
 
 /// Returns whether a path leads to the inode of a descriptor.
