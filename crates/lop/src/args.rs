@@ -269,12 +269,11 @@ impl Command {
         match self {
             // A purge keeps only a stack of directories in memory. Even for a chain of a million nested directories,
             // this amount is enough.
-            Command::Purge(_) => Some(64 << 20),
+            // The notes of a watcher have a limit of their own.
+            Command::Purge(_) | Command::Watch(_) => Some(64 << 20),
             // Limits the number of hard links that wait for their file to be copied. The inode table is not counted,
             // because it consists of small allocations.
             Command::Mirror(_) | Command::MirrorServer => Some(24 << 20),
-            // The notes of the watcher have a limit of their own.
-            Command::Watch(_) => Some(64 << 20),
             _ => None,
         }
     }

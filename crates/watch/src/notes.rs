@@ -20,7 +20,7 @@ use crate::paths::{is_at_or_below, joined};
 
 /// Maximum estimated memory of all notes. With the program and its buffers, a watcher stays below
 /// 30 MiB.
-const MAX_BYTES: usize = 14 << 20;
+const MAX_BYTES: usize = 10 << 20;
 
 /// Estimated memory of an entry of a map besides its key, with free slots and the overhead of the
 /// allocator.

@@ -33,19 +33,19 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Runs the command. A signal ends it normally.
 pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = settings.catalog()?;
-    let scanned = scanned_roots(&catalog, args.roots.is_empty())?;
-    let roots = roots(&args.roots, &scanned, settings)?;
+    let known = scanned_roots(&catalog, args.roots.is_empty())?;
+    let roots = roots(&args.roots, &known, settings)?;
     if let Some(dir) = catalog.parent() {
         fsops::create_dir_private(dir)?;
     }
     interrupt::arm().map_err(|e| CommandError::failed("cannot catch signals").because(e))?;
     let own = Catalog::own_paths(&catalog);
-    let watcher = Watcher::start(Options { catalog: catalog.clone(), roots: roots.clone(), own })?;
-    let watched = watcher.watched();
-    let (to_scan, with_options) = scannable(&watched, &scanned);
-    let announcement = Announcement { watched: &watched, every: &args.scan_every, with_options };
+    let watcher = Watcher::start(Options { catalog: catalog.clone(), roots, own })?;
+    let areas = watcher.watched();
+    let (to_scan, with_options) = scannable(&areas, &known);
+    let announcement = Announcement { watched: &areas, every: &args.scan_every, with_options };
     announcement.print(settings)?;
-    if !watched.iter().any(|area| area.is_root && is_watched(area)) {
+    if !areas.iter().any(|area| area.is_root && is_watched(area)) {
         return Err(CommandError::failed("none of the directories can be watched"));
     }
     let every = args.scan_every.0.filter(|_| !to_scan.is_empty());
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, Command
     work.run();
     work.finish()?;
     interrupt::disarm();
-    let is_partial = watched.iter().any(|area| area.is_root && !is_watched(area));
+    let is_partial = areas.iter().any(|area| area.is_root && !is_watched(area));
     Ok(settings.partial_if(is_partial, Exit::Done, "some directories cannot be watched"))
 }
 
@@ -179,14 +179,12 @@ impl Work<'_> {
     /// Returns the text of the status line.
     fn text(&self, status: &watch::Status, due: Option<Instant>, now: Instant) -> String {
         let watch::Counts { entries, dirs } = status.counts;
-        let mut text = match entries {
-            0 => "no changes".to_owned(),
-            _ => {
-                let entries = counted(entries, "entry", "entries");
-                let dirs = counted(dirs, "directory", "directories");
-                format!("{entries} in {dirs} changed since the last scan")
-            }
-        };
+        let mut text = "no changes".to_owned();
+        if entries > 0 {
+            let entries = counted(entries, "entry", "entries");
+            let dirs = counted(dirs, "directory", "directories");
+            text = format!("{entries} in {dirs} changed since the last scan");
+        }
         if self.scanner.is_running() {
             text.push_str("; scanning");
         } else if let Some(due) = due {

@@ -63,7 +63,10 @@ impl Announcement<'_> {
             }
             None => "only when you run 'lop scan'".to_owned(),
         };
-        line("Scans", b"", &when)?;
+        let roots = self.watched.iter().filter(|area| area.is_root && !is_unwatched(area)).count();
+        if roots > self.with_options.len() {
+            line("Scans", b"", &when)?;
+        }
         for root in self.with_options.iter().filter(|_| self.every.0.is_some()) {
             let text = format!(" only when you scan it, with {}", root.options);
             line("", &root.path, &text)?;
