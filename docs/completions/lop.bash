@@ -19,6 +19,9 @@ _lop() {
             lop,completions)
                 cmd="lop__subcmd__completions"
                 ;;
+            lop,config)
+                cmd="lop__subcmd__config"
+                ;;
             lop,contains)
                 cmd="lop__subcmd__contains"
                 ;;
@@ -111,6 +114,9 @@ _lop() {
                 ;;
             lop__subcmd__help,completions)
                 cmd="lop__subcmd__help__subcmd__completions"
+                ;;
+            lop__subcmd__help,config)
+                cmd="lop__subcmd__help__subcmd__config"
                 ;;
             lop__subcmd__help,contains)
                 cmd="lop__subcmd__help__subcmd__contains"
@@ -242,7 +248,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan watch report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan watch report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey config man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -280,6 +286,43 @@ _lop() {
             ;;
         lop__subcmd__completions)
             opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help bash elvish fish powershell zsh"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --catalog)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__config)
+            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -729,7 +772,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan watch report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help"
+            opts="scan watch report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey config man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -743,6 +786,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__completions)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__config)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )

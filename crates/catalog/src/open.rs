@@ -40,6 +40,10 @@ const LOCK_SUFFIX: &str = ".lop-lock";
 /// Suffix of the certificate.
 const CERTIFICATE_SUFFIX: &str = ".tls";
 
+/// Suffixes of the socket and of the lock of `lop watch`.
+const WATCHER_SUFFIX: &str = ".lop-watch";
+const WATCHER_LOCK_SUFFIX: &str = ".lop-watch-lock";
+
 /// Sets the page cache of a writer to 8 MiB.
 pub(crate) const CACHE_SIZE: &str = "PRAGMA cache_size = -8192";
 
@@ -114,8 +118,18 @@ impl Catalog {
     /// Returns the paths of all files that a catalog at `path` may have. These files can appear and
     /// vanish while a scan reads their directory.
     pub fn files(path: &Path) -> Vec<PathBuf> {
-        const SUFFIXES: [&str; 8] =
-            ["", "-journal", "-wal", "-shm", LOCK_SUFFIX, ".new", CERTIFICATE_SUFFIX, ".tls.new"];
+        const SUFFIXES: [&str; 10] = [
+            "",
+            "-journal",
+            "-wal",
+            "-shm",
+            LOCK_SUFFIX,
+            ".new",
+            CERTIFICATE_SUFFIX,
+            ".tls.new",
+            WATCHER_SUFFIX,
+            WATCHER_LOCK_SUFFIX,
+        ];
         SUFFIXES.iter().map(|suffix| with_suffix(path, suffix)).collect()
     }
 
