@@ -144,13 +144,15 @@ impl Source {
         }
         let is_dir = bits.contains(ReadFlags::ISDIR);
         let appears = bits.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
-        let is_new_dir = is_dir && (appears || bits.contains(ReadFlags::ATTRIB));
-        if is_new_dir && !appears && self.watches_child(watch, &name) {
+        // If two directories were exchanged, another directory has appeared under the name that one has left.
+        let leaves = bits.contains(ReadFlags::MOVED_FROM);
+        let is_new_dir = is_dir && (appears || leaves || bits.contains(ReadFlags::ATTRIB));
+        if is_new_dir && !appears && !leaves && self.watches_child(watch, &name) {
             // Its metadata has changed, but this user can read it as before.
             return;
         }
         if is_dir
-            && bits.contains(ReadFlags::MOVED_FROM)
+            && (leaves || appears)
             && let Some(child) = self.table.child(watch, &name)
         {
             self.forget_tree(child);

@@ -52,7 +52,7 @@ pub fn walk(
         common: &common,
         paths: roots,
         files: Vec::new(),
-        tree: Tree::default(),
+        tree: Tree { has_only_changes: options.changes.is_some(), ..Tree::default() },
         // The first store is for roots that are files.
         stores: vec![Store::new(common.shards.fetch_add(1, Relaxed))],
         listed: HashMap::new(),

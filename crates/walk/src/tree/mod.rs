@@ -52,6 +52,8 @@ pub struct Tree {
     pub(crate) skipped_names: SkippedNames,
     /// Names that were looked up without listing their directory, in ascending order.
     pub(crate) looked_up: Vec<(DirId, Box<[u8]>)>,
+    /// True if the walk examined only changed entries.
+    pub(crate) has_only_changes: bool,
 }
 
 impl Tree {
@@ -110,6 +112,12 @@ impl Tree {
     /// Returns whether a file was added from a catalog rather than found by the walk.
     pub fn is_remembered(&self, id: FileId) -> bool {
         self.remembered_from.is_some_and(|first| id.0 >= first)
+    }
+
+    /// Returns whether a file belongs to what the user asked for. Files from a catalog do so only if the walk
+    /// examined nothing but changes: they are then the unchanged copies of changed files.
+    pub fn is_asked_for(&self, id: FileId) -> bool {
+        self.has_only_changes || !self.is_remembered(id)
     }
 
     /// Returns a file's name within its directory.

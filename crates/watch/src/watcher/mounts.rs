@@ -32,7 +32,7 @@ impl Watcher {
     pub(super) fn update_areas(&mut self) {
         let Plan(planned) = Plan::make(&self.areas.roots);
         let old = std::mem::take(&mut self.areas.list);
-        let mut changed: Vec<Vec<u8>> = Vec::new();
+        let mut changed: Vec<Planned> = Vec::new();
         let (mut kept, mut gone) = (Vec::new(), Vec::new());
         for area in old {
             if planned.contains(&area.planned) && self.is_watched(&area) {
@@ -49,11 +49,11 @@ impl Watcher {
             if let Some(inotify) = &mut self.inotify {
                 inotify.forget_area(&area.planned.path);
             }
-            changed.push(area.planned.path);
+            changed.push(area.planned);
         }
         for planned in planned {
             if !kept.iter().any(|area| area.planned == planned) {
-                changed.push(planned.path.clone());
+                changed.push(planned.clone());
                 let means = self.watch(&planned);
                 kept.push(Area { planned, means });
             }
@@ -63,9 +63,19 @@ impl Watcher {
         if let Ok(fanotify) = &mut self.fanotify {
             fanotify.forget_places();
         }
-        changed.sort();
-        changed.dedup();
-        for path in changed {
+        // A scan lists a directory once, even if several mounts show it. If the path by which it was listed is gone, the
+        // scan lists it by another one.
+        let shows_the_same = |area: &&Area| {
+            let is_root = self.areas.roots.contains(&area.planned.path);
+            !is_root && changed.iter().any(|planned| planned.fsid == area.planned.fsid)
+        };
+        let others = self.areas.list.iter().filter(shows_the_same);
+        let others: Vec<_> = others.map(|area| area.planned.path.clone()).collect();
+        let mut paths: Vec<_> = changed.into_iter().map(|planned| planned.path).collect();
+        paths.sort();
+        paths.dedup();
+        others.iter().for_each(|path| self.notes.tree(path));
+        for path in paths {
             if self.areas.roots.contains(&path) {
                 self.areas.replace(&path, &mut self.notes);
             }

@@ -1,5 +1,6 @@
 //! Scans only what changed since the last scan, if a running `lop watch` noted it.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -140,12 +141,14 @@ impl NotedChanges {
         scan: &ScanSettings,
         progress: &Progress,
     ) -> Result<Listed, CommandError> {
-        let mut entries = self.entries;
+        let (mut entries, mut asked) = (self.entries, HashSet::new());
         let (mut tree, found) = loop {
             let tree = walk_changes(scan, &entries, progress)?;
             let mut found = catalog.match_changes(&tree)?;
-            // A change was noted for one name of an inode. It affects all names.
-            let further = found.further_names(catalog, &tree)?;
+            // A change was noted for one name of an inode. It affects all names. Those that the walk cannot reach, for
+            // example because a file system is mounted above them, stay as they are.
+            let mut further = found.further_names(catalog, &tree)?;
+            further.retain(|path| asked.insert(path.clone()));
             if further.is_empty() {
                 break (tree, found);
             }
