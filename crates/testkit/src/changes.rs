@@ -99,6 +99,10 @@ impl RandomChanges {
     }
 
     /// Returns a random directory.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there are no top directories.
     pub fn dir(&mut self) -> PathBuf {
         let mut at = self.dice.pick(&self.tops).expect("a directory").clone();
         while self.dice.below(3) > 0 {

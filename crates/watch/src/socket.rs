@@ -68,7 +68,7 @@ impl Socket {
             Ok(lock) => lock,
             Err(holder) => return Ok(Err(Taken(holder))),
         };
-        // Nobody listens on an old socket, because nobody had the lock.
+        // An old socket belongs to a watcher that has ended: a running one holds the lock.
         fsops::remove_file(&path)?;
         let bound = bind(&path).map_err(|source| {
             drop(fsops::remove_file(&lock_path));

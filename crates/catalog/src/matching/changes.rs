@@ -231,8 +231,8 @@ impl ChangesMatch {
         growth
     }
 
-    /// Returns the absolute paths of remembered names that were not examined, although their inode changed or
-    /// has a new or a lost name.
+    /// Returns the absolute paths of remembered names that were not examined, although their inode changed, or gained
+    /// or lost a name.
     ///
     /// # Errors
     ///

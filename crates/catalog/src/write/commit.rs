@@ -249,8 +249,8 @@ impl Catalog {
         let known = delta.rows.contents.row(row).filter(|known| known.inodes > MAX_COMPLETE);
         match known.zip(delta.rows.examined.as_ref()) {
             Some((known, examined)) => {
-                let others = u64::from(known.inodes).saturating_sub(examined.copies(row) as u64);
-                Ok(to_u32((others + delta.examined_copies(row)) as usize))
+                let others = (known.inodes as usize).saturating_sub(examined.copies(row));
+                Ok(to_u32(others + delta.examined_copies(row)))
             }
             None => self.count_inodes(row),
         }

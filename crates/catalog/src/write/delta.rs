@@ -221,7 +221,7 @@ impl<'a> Delta<'a> {
     }
 
     /// Returns the number of inodes with a content among the files that the walk examined.
-    pub(crate) fn examined_copies(&self, row: i64) -> u64 {
+    pub(crate) fn examined_copies(&self, row: i64) -> usize {
         let mut inodes = HashSet::new();
         for (id, file) in (0u32..).zip(self.tree.files()) {
             let content =
@@ -230,7 +230,7 @@ impl<'a> Delta<'a> {
                 inodes.insert((self.tree.device_index(file.dir), file.inode));
             }
         }
-        inodes.len() as u64
+        inodes.len()
     }
 
     fn state(&self, file: FileId, content: Option<ContentId>) -> FileState {

@@ -51,8 +51,8 @@ impl Watched {
         let notes = std::mem::take(&mut self.notes);
         let files = self.by_notes.scan_changes(&roots, notes, (self.started)());
         self.by_scans.scan_at(&roots, (self.started)());
-        let (noted, scanned) = (facts(&self.by_notes), facts(&self.by_scans));
-        assert!(noted == scanned, "by notes: {noted:#?}\nby a full scan: {scanned:#?}");
+        let (by_notes, by_scans) = (facts(&self.by_notes), facts(&self.by_scans));
+        assert!(by_notes == by_scans, "by notes: {by_notes:#?}\nby a full scan: {by_scans:#?}");
         files
     }
 }
@@ -177,7 +177,9 @@ fn a_group_with_many_copies_is_not_read_as_a_whole() {
     fs::hard_link(watched.at("many/1"), watched.at("linked")).expect("linked");
     fs::remove_file(watched.at("many/2")).expect("removed");
     fs::write(watched.at("many/3"), "other").expect("written");
-    ["new", "linked", "many/2", "many/3"].iter().for_each(|path| watched.note(path));
+    for path in ["new", "linked", "many/2", "many/3"] {
+        watched.note(path);
+    }
     assert_eq!(watched.check(), 12, "four examined names, and eight of the copies");
 }
 

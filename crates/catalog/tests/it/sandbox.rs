@@ -90,7 +90,9 @@ impl Sandbox {
             if further.is_empty() {
                 break (tree, found);
             }
-            further.iter().for_each(|path| notes.add_entry(path));
+            for path in &further {
+                notes.add_entry(path);
+            }
         };
         for file in found.without_head(catalog, &tree).expect("query succeeds") {
             read_head(&tree, found.fingerprints(), file);

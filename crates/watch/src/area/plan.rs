@@ -25,7 +25,7 @@ const REMOTE: [&[u8]; 16] = [
     b"virtiofs",
 ];
 
-/// An area that is to be watched.
+/// An area to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Planned {
     /// The absolute path.
@@ -42,7 +42,7 @@ pub(crate) struct Planned {
     pub(crate) obstacle: Option<String>,
 }
 
-/// All areas that are to be watched.
+/// All areas to watch.
 pub(crate) struct Plan(pub(crate) Vec<Planned>);
 
 impl Plan {

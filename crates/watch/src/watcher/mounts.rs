@@ -74,7 +74,9 @@ impl Watcher {
         let mut paths: Vec<_> = changed.into_iter().map(|planned| planned.path).collect();
         paths.sort();
         paths.dedup();
-        others.iter().for_each(|path| self.notes.tree(path));
+        for path in others {
+            self.notes.tree(&path);
+        }
         for path in paths {
             if self.areas.roots.contains(&path) {
                 self.areas.replace(&path, &mut self.notes);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use watch::{Changes, Entries};
 
-/// What `lstat` returns for an entry. Times of directories change with their entries and do not
+/// The metadata of an entry, as `lstat` returns it. Times of directories change with their entries and do not
 /// count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {

@@ -17,7 +17,7 @@ use crate::settings::{ScanSettings, Settings, Verbosity};
 /// Time to wait for the watcher. It answers at once, even while the tree is changing.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What a watcher noted about the roots of a scan.
+/// The answer of a watcher about the roots of a scan.
 #[derive(Default)]
 pub(super) struct Noted {
     /// The position before the scan; `None` if no watcher runs.
@@ -93,8 +93,12 @@ impl Noted {
         writer.index_for_changes()?;
         let Some(unsettled) = catalog.unsettled(&absolute)? else { return Ok(whole) };
         let mut entries = Changes::default();
-        unsettled.iter().for_each(|path| entries.add_tree(path));
-        catalog.paths_of_inodes(&noted.inodes)?.iter().for_each(|path| entries.add_entry(path));
+        for path in &unsettled {
+            entries.add_tree(path);
+        }
+        for path in &catalog.paths_of_inodes(&noted.inodes)? {
+            entries.add_entry(path);
+        }
         for dir in &noted.dirs {
             add(&mut entries, &dir.path, &dir.entries);
         }
@@ -152,7 +156,9 @@ impl NotedChanges {
             if further.is_empty() {
                 break (tree, found);
             }
-            further.iter().for_each(|path| entries.add_entry(path));
+            for path in &further {
+                entries.add_entry(path);
+            }
         };
         let growth = found.growth(&tree);
         let unread = found.without_head(catalog, &tree)?;
