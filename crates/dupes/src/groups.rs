@@ -84,7 +84,7 @@ fn of_class(
     for equal in by_content.chunk_by(|a, b| a.0 == b.0) {
         work.progress.check()?;
         let inode = |&(_, start, count): &Inode| &class.files[start as usize..][..count as usize];
-        let is_walked = |names: &&[FileId]| names.iter().any(|&f| tree.is_asked_for(f));
+        let is_walked = |names: &&[FileId]| names.iter().any(|&f| tree.is_requested(f));
         let walked = equal.iter().map(inode).filter(is_walked);
         if out.group(work, class.size, Some(equal[0].0), walked.clone()) {
             continue;
@@ -122,7 +122,7 @@ impl Collected {
         let mut inodes = 0;
         for names in equal {
             inodes += 1;
-            let walked = names.iter().copied().filter(|&f| tree.is_asked_for(f));
+            let walked = names.iter().copied().filter(|&f| tree.is_requested(f));
             if work.options.hardlinks {
                 files.extend(walked);
             } else {

@@ -114,9 +114,9 @@ impl Tree {
         self.remembered_from.is_some_and(|first| id.0 >= first)
     }
 
-    /// Returns whether a file belongs to what the user asked for. Files from a catalog do so only if the walk
-    /// examined nothing but changes: they are then the unchanged copies of changed files.
-    pub fn is_asked_for(&self, id: FileId) -> bool {
+    /// Returns whether a file counts as scanned. The unchanged copies of changed files, which are added from a catalog,
+    /// do so if the walk examined only changes. Other files from a catalog do not.
+    pub fn is_requested(&self, id: FileId) -> bool {
         self.has_only_changes || !self.is_remembered(id)
     }
 

@@ -145,14 +145,14 @@ impl NotedChanges {
         scan: &ScanSettings,
         progress: &Progress,
     ) -> Result<Listed, CommandError> {
-        let (mut entries, mut asked) = (self.entries, HashSet::new());
+        let (mut entries, mut requested) = (self.entries, HashSet::new());
         let (mut tree, found) = loop {
             let tree = walk_changes(scan, &entries, progress)?;
             let mut found = catalog.match_changes(&tree)?;
             // A change was noted for one name of an inode. It affects all names. Those that the walk cannot reach, for
             // example because a file system is mounted above them, stay as they are.
             let mut further = found.further_names(catalog, &tree)?;
-            further.retain(|path| asked.insert(path.clone()));
+            further.retain(|path| requested.insert(path.clone()));
             if further.is_empty() {
                 break (tree, found);
             }
