@@ -34,24 +34,25 @@ use crate::server::router;
 pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testing/lop.sh");
 
 /// The tables of a catalog.
-const SCHEMA: [&str; 3] = [
+const SCHEMA: [&str; 4] = [
     include_str!("../../catalog/src/schema/v1.sql"),
     include_str!("../../catalog/src/schema/v2.sql"),
     include_str!("../../catalog/src/schema/v3.sql"),
+    include_str!("../../catalog/src/schema/v4.sql"),
 ];
 
-/// The rows of a small catalog, and the marks of a catalog of format 3.
+/// The rows of a small catalog, and the marks of a catalog of format 4.
 const ROWS: &str = "
     INSERT INTO volume VALUES (1, 61267, 77, 9);
     INSERT INTO scan VALUES (1, 0, 1782108000000, '--one-file-system', 3, 11000, 0, 1);
-    INSERT INTO root VALUES (CAST('/pictures' AS BLOB), 1);
+    INSERT INTO root (path, scan) VALUES (CAST('/pictures' AS BLOB), 1);
     INSERT INTO dir VALUES (2, 1, CAST('pictures' AS BLOB));
     INSERT INTO content VALUES (1, 5000, NULL, 2, 8192);
     INSERT INTO file (dir, name, volume, inode, size, mtime_ns, ctime_ns, content) VALUES
         (2, CAST('a' AS BLOB), 1, 1, 5000, 0, 0, 1),
         (2, CAST('b' AS BLOB), 1, 2, 5000, 0, 0, 1),
         (2, CAST('c' AS BLOB), 1, 3, 1000, 0, 0, NULL);
-    PRAGMA application_id = 0x6c6f7031; PRAGMA user_version = 3;";
+    PRAGMA application_id = 0x6c6f7031; PRAGMA user_version = 4;";
 
 /// A server for one test, the tree that it is about, and a folder for the catalog and for the files of
 /// the script.
