@@ -226,7 +226,7 @@ impl Catalog {
     }
 
     /// Answers many questions about few files on one snapshot. Pages that were read stay in memory until the next
-    /// commit, at most [`CHANGES_CACHE_SIZE`].
+    /// commit, at most 128 MiB of them.
     ///
     /// # Errors
     ///

@@ -105,7 +105,9 @@ fn the_server_survives_an_upgrade_and_ends_with_a_removal() {
 fn the_server_changes_files_only_if_it_is_allowed_to() {
     let Some((system, _)) = installed() else { return };
     let page = std::fs::read_to_string(source().join("docs/systemd.md")).expect("a page");
-    let drop_in = page.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next());
+    let (_, section) =
+        page.split_once("\n## Review in a browser\n").expect("the section of the server");
+    let drop_in = section.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next());
     let drop_in = drop_in.expect("an example");
     // The service runs one command instead, which needs the same rights as a run from the pages.
     let act = |command: &str| {
