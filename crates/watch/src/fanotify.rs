@@ -100,10 +100,10 @@ impl Source {
     /// Fails if events cannot be read, for example because the process has too many open files.
     pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let mut resolver = Resolver::default();
         let result = loop {
             match self.fanotify.read(&mut buffer) {
                 Ok(length) => {
+                    let mut resolver = Resolver::default();
                     for event in event::parse(&buffer[..length]) {
                         let Ok(event) = event else {
                             notes.lose(Unknown::EventsLost);

@@ -7,6 +7,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+/// Maximum number of times to read a mount table that keeps changing.
+const MAX_READS: usize = 16;
+
 /// A snapshot of this process's mount table.
 #[derive(Debug, Default)]
 pub struct Mounts(Vec<Mount>);
@@ -57,8 +60,19 @@ pub fn boot_id() -> String {
 
 impl Mounts {
     /// Reads the mount table. If it cannot be read, returns an empty table.
+    ///
+    /// The kernel returns the table in pieces, and a change between two pieces can hide a mount. Therefore the table is
+    /// read until it is the same twice in a row.
     pub fn read() -> Mounts {
-        std::fs::read("/proc/self/mountinfo").map(|table| Mounts::parse(&table)).unwrap_or_default()
+        let read = || std::fs::read("/proc/self/mountinfo").unwrap_or_default();
+        let mut table = read();
+        for _ in 0..MAX_READS {
+            let before = std::mem::replace(&mut table, read());
+            if before == table {
+                break;
+            }
+        }
+        Mounts::parse(&table)
     }
 
     fn parse(table: &[u8]) -> Mounts {

@@ -4,12 +4,18 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::time::Duration;
 
 use fsops::{Dir, Stat, descriptor_path, descriptor_stat};
 
 use super::event::Inode;
 use crate::area::Areas;
 use crate::paths::as_path;
+
+/// The kernel sometimes fails with `ENOMEM` to open the handle of a directory that another process creates, renames or
+/// removes at that moment, although there is memory (seen with Linux 6.18 on ext4). It succeeds a moment later.
+const BUSY_ATTEMPTS: u32 = 20;
+const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// A directory that was looked for.
 pub(super) enum Found {
@@ -73,7 +79,15 @@ impl Resolver {
     fn open(&mut self, at: usize, inode: Inode<'_>, areas: &Areas) -> io::Result<Option<OwnedFd>> {
         let dir = self.dirs.entry(at).or_insert_with(|| areas.open(at));
         let Some(dir) = dir else { return Ok(None) };
-        match dir.open_handle(inode.kind, inode.handle) {
+        let is_busy = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
+        let mut opened = dir.open_handle(inode.kind, inode.handle);
+        for _ in 0..BUSY_ATTEMPTS {
+            if opened.as_ref().is_err_and(is_busy) {
+                std::thread::sleep(BUSY_PAUSE);
+                opened = dir.open_handle(inode.kind, inode.handle);
+            }
+        }
+        match opened {
             Ok(fd) => Ok(Some(fd)),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),

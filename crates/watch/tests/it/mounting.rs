@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped};
+use rustix::mount::UnmountFlags;
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, skipped};
 use watch::{Changes, Unknown};
 
 use crate::running::{By, Running};
@@ -44,9 +46,13 @@ fn mounts_below_a_root_are_noticed() {
             let changes = ask();
             assert!(is_named(&changes, &point.join("new")), "{by:?}: {changes:?}");
             assert!(!is_named(&changes, &point.join("before")), "{by:?}: {changes:?}");
-            // The watcher must not keep the mount busy.
-            rustix::mount::unmount(mount.path(), rustix::mount::UnmountFlags::empty())
-                .expect("unmounted");
+            // The watcher keeps the mount busy only while it reads events.
+            let unmount = || rustix::mount::unmount(mount.path(), UnmountFlags::empty());
+            let start = Instant::now();
+            while let Err(error) = unmount() {
+                assert!(start.elapsed() < TEST_TIMEOUT, "{error}");
+                std::thread::sleep(Duration::from_millis(10));
+            }
             std::mem::forget(mount);
             let changes = ask();
             assert!(is_named(&changes, &point.join("hidden")), "{by:?}: {changes:?}");
@@ -100,11 +106,13 @@ fn both_paths_of_a_bind_mount_are_named() {
     drop((inside, outside, running));
 }
 
+/// A watcher compares only the names of directories that are renamed somewhere on the file system, so other tests must not
+/// rename directories with the names of roots.
 #[test]
 fn replaced_root_is_unknown() {
     for by in [By::Fanotify, By::Inotify] {
-        let tree = TreeBuilder::new().dir("above/r").make_temp();
-        let (above, root) = (tree.path().join("above"), tree.path().join("above/r"));
+        let tree = TreeBuilder::new().dir("above/replaced").make_temp();
+        let (above, root) = (tree.path().join("above"), tree.path().join("above/replaced"));
         let Some(running) = Running::start(by, &[&root]) else { continue };
         let is_replaced = |changes: Result<Changes, Unknown>| {
             let path = root.as_os_str().as_encoded_bytes().to_vec();
@@ -124,7 +132,7 @@ fn replaced_root_is_unknown() {
         let answer = running.ask(Some(position));
         assert!(answer.changes.is_err(), "{by:?}: {answer:?}");
         position = answer.position;
-        fs::create_dir(tree.path().join("away/r/dir")).expect("made");
+        fs::create_dir(tree.path().join("away/replaced/dir")).expect("made");
         fs::rename(tree.path().join("away"), &above).expect("renamed");
         is_replaced(running.changes(position));
     }
@@ -133,8 +141,8 @@ fn replaced_root_is_unknown() {
 #[test]
 fn root_that_was_renamed_and_renamed_back_is_unknown() {
     for by in [By::Fanotify, By::Inotify] {
-        let tree = TreeBuilder::new().dir("r").make_temp();
-        let root = tree.path().join("r");
+        let tree = TreeBuilder::new().dir("renamed").make_temp();
+        let root = tree.path().join("renamed");
         let Some(running) = Running::start(by, &[&root]) else { continue };
         let position = running.position();
         fs::rename(&root, tree.path().join("away")).expect("renamed");
