@@ -93,32 +93,43 @@ impl Source {
         self.places.clear();
     }
 
-    /// Reads all events that are waiting.
+    /// Reads all events that are waiting. If files keep changing, it may leave events that came later.
     ///
     /// # Errors
     ///
     /// Fails if events cannot be read, for example because the process has too many open files.
     pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
-        let result = loop {
-            match self.fanotify.read(&mut buffer) {
-                Ok(length) => {
-                    let mut resolver = Resolver::default();
-                    for event in event::parse(&buffer[..length]) {
-                        let Ok(event) = event else {
-                            notes.lose(Unknown::EventsLost);
-                            break;
-                        };
-                        self.handle(&event, areas, &mut resolver, notes);
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break Ok(()),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
-            }
-        };
+        let result = self.read_waiting(&mut buffer, areas, notes);
         self.buffer = buffer;
         result
+    }
+
+    fn read_waiting(
+        &mut self,
+        buffer: &mut [u8],
+        areas: &mut Areas,
+        notes: &mut Notes,
+    ) -> io::Result<()> {
+        let mut left = self.fanotify.waiting()?;
+        while left > 0 {
+            let length = match self.fanotify.read(buffer) {
+                Ok(length) => length,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => return Err(error),
+            };
+            let mut resolver = Resolver::default();
+            for event in event::parse(&buffer[..length]) {
+                left = left.saturating_sub(1);
+                let Ok(event) = event else {
+                    notes.lose(Unknown::EventsLost);
+                    break;
+                };
+                self.handle(&event, areas, &mut resolver, notes);
+            }
+        }
+        Ok(())
     }
 
     fn handle(

@@ -29,6 +29,9 @@ use crate::paths::as_path;
 /// Size of the buffer for events. It has room for more than a thousand.
 const BUFFER_BYTES: usize = 64 << 10;
 
+/// Size of an event without a name (`struct inotify_event` of linux/inotify.h).
+const MIN_EVENT_BYTES: u64 = 16;
+
 /// The first byte of keys of this source.
 const KEY: u8 = b'i';
 
@@ -78,19 +81,22 @@ impl Source {
         self.table.path(i32::from_ne_bytes(watch))
     }
 
-    /// Reads all events that are waiting.
+    /// Reads all events that are waiting. If files keep changing, it may leave events that came later.
     ///
     /// # Errors
     ///
     /// Fails if events cannot be read.
     pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
-        loop {
+        // An upper bound for the number of events.
+        let mut left = rustix::io::ioctl_fionread(&self.fd)? / MIN_EVENT_BYTES;
+        while left > 0 {
             let events = match self.read() {
                 Ok(events) => events,
-                Err(Errno::AGAIN) => return Ok(()),
+                Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => continue,
                 Err(error) => return Err(error.into()),
             };
+            left = left.saturating_sub(events.len() as u64);
             for event in events {
                 if event.bits.contains(ReadFlags::QUEUE_OVERFLOW) {
                     notes.lose(Unknown::EventsLost);
@@ -100,6 +106,7 @@ impl Source {
                 self.handle(event, areas, notes);
             }
         }
+        Ok(())
     }
 
     /// Reads some events.

@@ -53,6 +53,11 @@ impl Connection {
         Connection { stream, deadline: Instant::now() + timeout }
     }
 
+    /// Moves the deadline.
+    pub(crate) fn extend(&mut self, timeout: Duration) {
+        self.deadline = Instant::now() + timeout;
+    }
+
     /// Sends encoded bytes.
     ///
     /// # Errors

@@ -78,6 +78,17 @@ impl Fanotify {
         mark(&self.fd, dir, libc::FAN_MARK_REMOVE, libc::FAN_OPEN_EXEC).is_ok()
     }
 
+    /// Returns an upper bound for the number of events that are waiting to be read.
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of `ioctl(2)`.
+    pub fn waiting(&self) -> io::Result<u64> {
+        // Kernels before 5.12 count only the fixed part of each event.
+        Ok(rustix::io::ioctl_fionread(&self.fd)?
+            / size_of::<libc::fanotify_event_metadata>() as u64)
+    }
+
     /// Reads events into a buffer, and returns the number of bytes.
     ///
     /// # Errors

@@ -13,7 +13,7 @@ use crate::notes::Directories;
 use crate::protocol::{Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, encode};
 use crate::socket::{is_trusted, peer_user};
 
-/// Maximum time for a question and its answer. Meanwhile, the kernel keeps further events.
+/// Maximum time to receive a question, and to send the answer. Meanwhile, the kernel keeps further events.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Watcher {
@@ -37,6 +37,7 @@ impl Watcher {
             let changes = Err(Unknown::TooMany);
             encode(&Answer { changes, ..answer }, MAX_ANSWER_BYTES)
         });
+        connection.extend(CLIENT_TIMEOUT);
         connection.send(&bytes.unwrap_or_default())?;
         self.forget_answered(&question);
         Ok(())

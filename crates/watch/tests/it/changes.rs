@@ -6,10 +6,12 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags};
-use testkit::TreeBuilder;
+use testkit::{TEST_TIMEOUT, TempTree, TreeBuilder};
+use watch::ask;
 
 use crate::running::everywhere;
 use crate::running::{By, Running};
@@ -273,5 +275,32 @@ fn changes_of_own_files_are_not_noted() {
         assert_eq!(changes.dirs.len(), 1, "{changes:?}");
         drop(running);
         fs::remove_dir_all(tree.path().join("state/catalog.runs")).expect("removed");
+    }
+}
+
+/// The events of several threads arrive faster than the watcher handles them.
+#[test]
+fn questions_are_answered_while_files_keep_changing() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TempTree::new();
+        let Some(running) = Running::start(by, &[tree.path()]) else { continue };
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            for thread in 0..16 {
+                let (is_over, top) = (&is_over, tree.path().join(thread.to_string()));
+                scope.spawn(move || {
+                    while !is_over.load(Ordering::Relaxed) {
+                        fs::create_dir(&top).expect("made");
+                        write(top.join("file"), "text");
+                        rename(top.join("file"), top.join("renamed"));
+                        fs::remove_dir_all(&top).expect("removed");
+                    }
+                });
+            }
+            let mut asked = (0..20).map(|_| ask(&running.catalog, &[], None, TEST_TIMEOUT));
+            let failed = asked.find(Result::is_err);
+            is_over.store(true, Ordering::Relaxed);
+            assert!(failed.is_none(), "{by:?}: {failed:?}");
+        });
     }
 }

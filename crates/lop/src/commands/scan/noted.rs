@@ -14,8 +14,8 @@ use watch::{Entries, NoWatcher, Position};
 use crate::error::CommandError;
 use crate::settings::{ScanSettings, Settings, Verbosity};
 
-/// Time to wait for the watcher. It answers at once, even while the tree is changing.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time to wait for the watcher. It answers at once, unless a busy system delays it.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The answer of a watcher about the roots of a scan.
 #[derive(Default)]
