@@ -96,6 +96,22 @@ impl Filter {
         parse::filter(text)
     }
 
+    /// Returns the text of the term that holds for files at or below a path. Returns `None` if the language cannot
+    /// express the path.
+    pub fn term_below(path: &[u8]) -> Option<String> {
+        let mut term = String::from("path:\"");
+        for letter in std::str::from_utf8(path).ok()?.chars() {
+            match letter {
+                '*' | '?' | '[' | '{' => term.extend(['[', letter, ']']),
+                ']' | '}' | '\\' => return None,
+                '"' => term.push_str("\"\""),
+                letter => term.push(letter),
+            }
+        }
+        term.push('"');
+        Some(term)
+    }
+
     /// Returns whether the filter selects all groups.
     pub fn is_empty(&self) -> bool {
         self.terms.is_empty()

@@ -19,8 +19,10 @@
 //! | `settled`     | the states of all groups                                                   |
 //! | `view`        | the groups that match a filter, in order, and their totals                 |
 //! | `preview`     | what a decision would do, before it is recorded                            |
+//! | `chosen`      | choices of single files of a group                                        |
 //! | `review`      | all of these together                                                      |
 
+mod chosen;
 mod decisions;
 mod filter;
 mod folder_sets;

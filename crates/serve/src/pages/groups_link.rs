@@ -1,26 +1,14 @@
 //! Addresses of the page *Groups* with a filter, for links from other pages.
 
+use review::Filter;
+
 /// Returns the address of the groups that have a file at or below each of these paths. Returns `None`
 /// if the language of filters cannot express a path.
 pub(super) fn groups_below(paths: &[&[u8]]) -> Option<String> {
-    let terms = paths.iter().map(|path| term(path)).collect::<Option<Vec<String>>>()?;
+    let terms =
+        paths.iter().map(|path| Filter::term_below(path)).collect::<Option<Vec<String>>>()?;
     let encoded = terms.join(" ").bytes().map(encode).collect::<String>();
     Some(format!("/groups?filter={encoded}"))
-}
-
-/// Returns the term that holds for files at or below a path.
-fn term(path: &[u8]) -> Option<String> {
-    let mut term = String::from("path:\"");
-    for letter in std::str::from_utf8(path).ok()?.chars() {
-        match letter {
-            '*' | '?' | '[' | '{' => term.extend(['[', letter, ']']),
-            ']' | '}' | '\\' => return None,
-            '"' => term.push_str("\"\""),
-            letter => term.push(letter),
-        }
-    }
-    term.push('"');
-    Some(term)
 }
 
 fn encode(byte: u8) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use catalog::{Choice, Scope};
-use review::{Fate, Filter, Member, Review, Settlement};
+use review::{Fate, Filter, Review, Settlement};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -99,8 +99,8 @@ impl Chosen {
             }
             (Chosen::Change { keep, remove, basis }, About::Group(number)) => {
                 check_basis(review, *number, basis)?;
-                let mut kept = kept_now(review, *number)?;
-                let removed = with_names(review, *number, remove)?;
+                let at = review.index().at(*number).ok_or_else(no_group)?;
+                let (mut kept, removed) = (review.kept(at), review.with_names(at, remove));
                 kept.retain(|ordinal| !removed.contains(ordinal));
                 kept.extend(keep);
                 files_choice(review, *number, &kept)
@@ -142,39 +142,9 @@ fn files_choice(review: &Review, number: i64, kept: &BTreeSet<u32>) -> Result<Ch
     if kept.last().is_some_and(|&last| last as usize >= members.len()) {
         return Err(PageError::not_found("This group has no such file"));
     }
-    let members = (0u32..).zip(members);
-    let (keep, others): (Vec<_>, Vec<_>) = members.partition(|(ordinal, _)| kept.contains(ordinal));
-    if !keep.iter().any(|(_, member)| member.condition.is_sound()) {
-        return Err(PageError::bad_request("At least one file must stay")
-            .with_advice("Keep another file first, then remove this one."));
-    }
-    let paths =
-        |members: Vec<(u32, Member)>| members.into_iter().map(|(_, one)| one.path).collect();
-    Ok(Choice::Files { keep: paths(keep), others: paths(others) })
-}
-
-/// Returns the ordinals of all names of these files. A file stays as long as one of its names does.
-fn with_names(review: &Review, number: i64, of: &[u32]) -> Result<BTreeSet<u32>, PageError> {
-    let at = review.index().at(number).ok_or_else(no_group)?;
-    let members = review.index().members(at);
-    let file = |ordinal: u32| {
-        let member = members.get(ordinal as usize).filter(|member| member.condition.is_sound())?;
-        Some((member.device, member.inode))
-    };
-    let files: BTreeSet<_> = of.iter().filter_map(|&ordinal| file(ordinal)).collect();
-    let all = 0..review.index().group(at).names;
-    Ok(all.filter(|&ordinal| file(ordinal).is_some_and(|file| files.contains(&file))).collect())
-}
-
-/// Returns the files of a group that stay now.
-fn kept_now(review: &Review, number: i64) -> Result<BTreeSet<u32>, PageError> {
-    let at = review.index().at(number).ok_or_else(no_group)?;
-    Ok(match review.settlement(at) {
-        Settlement::Decided { fates, .. } => {
-            let fates = (0u32..).zip(fates);
-            fates.filter(|(_, fate)| *fate != Fate::Remove).map(|(ordinal, _)| ordinal).collect()
-        }
-        _ => (0..review.index().group(at).names).collect(),
+    review.choice_of(at, kept).ok_or_else(|| {
+        PageError::bad_request("At least one file must stay")
+            .with_advice("Keep another file first, then remove this one.")
     })
 }
 
