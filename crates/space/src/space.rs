@@ -207,6 +207,16 @@ impl Space {
         children
     }
 
+    /// Returns the lowest directory that contains all files of a directory.
+    pub fn lowest_with_all(&self, mut dir: DirId) -> DirId {
+        while let [child] = self.children(dir, By::Size)[..]
+            && self.totals(child).names == self.totals(dir).names
+        {
+            dir = child;
+        }
+        dir
+    }
+
     /// Returns the number by which directories are sorted.
     pub fn rank(&self, dir: DirId, by: By) -> i64 {
         let totals = self.totals(dir);

@@ -25,7 +25,7 @@ use crate::questions::catalog::open;
 use crate::questions::inspect::Inspector;
 use crate::questions::scope::nothing_remembered;
 use crate::settings::Settings;
-use outline::{Choice, Item, Line, only_content, outline};
+use outline::{Choice, Item, Line, outline};
 use table::{Table, relative};
 
 /// Maximum number of directories to print as text without `--limit`. With a heading, the counts of the other directories
@@ -97,7 +97,7 @@ fn find(
     settings: &Settings,
 ) -> Result<(Vec<Top>, bool), CommandError> {
     if typed.is_empty() {
-        let top = only_content(space, TOP);
+        let top = space.lowest_with_all(TOP);
         return Ok((vec![(space.path(top), top)], false));
     }
     let (mut found, mut unknown) = (Vec::new(), Vec::new());

@@ -128,18 +128,8 @@ fn children(space: &Space, dir: DirId, choice: Choice) -> Vec<DirId> {
     let mut children = space.children(dir, choice.by);
     if choice.joins_chains {
         for child in &mut children {
-            *child = only_content(space, *child);
+            *child = space.lowest_with_all(*child);
         }
     }
     children
-}
-
-/// Returns the lowest directory that contains all files of a directory.
-pub(super) fn only_content(space: &Space, mut dir: DirId) -> DirId {
-    while let [child] = space.children(dir, By::Size)[..]
-        && space.totals(child).names == space.totals(dir).names
-    {
-        dir = child;
-    }
-    dir
 }
