@@ -10,7 +10,7 @@
 //! | `spill` | the files behind that allocator, and other unnamed files |
 //! | `throttle` | a limit on operations or bytes per second |
 //! | `stalls` | files on which threads are blocked |
-//! | `signals` | signal masks and dispositions |
+//! | `signals` | signal masks and dispositions, and stopping the process |
 //! | `process` | descriptor limits, descriptor tables, I/O priority |
 //! | `sync` | locks without poisoning, and cleanup after a panic |
 //! | `usage` | processor time and waits of a thread |
@@ -40,7 +40,7 @@ pub use process::{
     raise_descriptor_limit, set_idle_io_class, spawn_with_own_descriptors,
 };
 pub use progress::{Interrupted, Progress, Stage};
-pub use signals::{SignalsBlocked, is_ignored};
+pub use signals::{SignalsBlocked, is_ignored, stop_process};
 pub use spill::unnamed_file;
 pub use stalls::{BlockedThread, blocked_threads};
 pub use sync::{Condvar, Mutex, OnPanic, on_panic};

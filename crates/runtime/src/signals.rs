@@ -1,5 +1,6 @@
-//! Blocks signals in worker threads, and checks which signals are ignored.
+//! Blocks signals in worker threads, checks which signals are ignored, and stops the process.
 
+use std::io;
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 
@@ -57,6 +58,30 @@ pub fn is_ignored(signal: i32) -> bool {
         libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) == 0
             && action.assume_init().sa_sigaction == libc::SIG_IGN
     }
+}
+
+/// Stops the process with the default action of SIGTSTP, even if the program catches this signal. Returns
+/// when the process continues. If nobody could continue it, because no shell controls its process group, the
+/// kernel does not stop it.
+///
+/// # Errors
+///
+/// Fails if the action of the signal cannot be changed. The process was not stopped then.
+#[expect(unsafe_code, reason = "signal dispositions have no safe wrapper")]
+pub fn stop_process() -> io::Result<()> {
+    let (mut default, mut before) =
+        (MaybeUninit::<libc::sigaction>::zeroed(), MaybeUninit::<libc::sigaction>::uninit());
+    // SAFETY: an action of zeros with SIG_DFL is valid. The kernel fills in `before` if the first call succeeds, and the
+    // last call uses it only then. raise delivers the signal before it returns, unless the thread blocks it.
+    unsafe {
+        (*default.as_mut_ptr()).sa_sigaction = libc::SIG_DFL;
+        if libc::sigaction(libc::SIGTSTP, default.as_ptr(), before.as_mut_ptr()) != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        libc::raise(libc::SIGTSTP);
+        libc::sigaction(libc::SIGTSTP, before.as_ptr(), std::ptr::null_mut());
+    }
+    Ok(())
 }
 
 #[cfg(test)]
