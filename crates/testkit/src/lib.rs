@@ -16,7 +16,7 @@
 //! | [`snapshot`] | whether a tree changed, and whether its contents still exist |
 //! | [`attacker`] | moves entries around while a program works on them |
 //! | [`changes`] | random changes of a tree |
-//! | [`sandbox`], [`invocation`], [`running`], [`output`], [`terminal`] | runs a binary isolated from the machine |
+//! | [`sandbox`], [`invocation`], [`running`], [`output`], [`terminal`], [`tmux`] | runs a binary isolated from the machine |
 //! | [`kill`] | kills it at a chosen moment, or fails one of its system calls |
 //! | [`sshd`] | an ssh server on this machine |
 //! | [`python`](mod@python) | a Python interpreter with other engines |
@@ -63,6 +63,7 @@ pub mod sshd;
 mod stores;
 pub mod temp;
 pub mod terminal;
+pub mod tmux;
 pub mod tree;
 
 pub use attacker::{AttackOptions, Attacker, Swap, Swaps};
@@ -98,6 +99,7 @@ pub use sshd::Sshd;
 pub use stores::{remove_stores, stores};
 pub use temp::TempTree;
 pub use terminal::Shown;
+pub use tmux::Tmux;
 pub use tree::{Made, TreeBuilder};
 
 /// The time that a test waits for an expected event before it fails. It is much longer than any

@@ -12,7 +12,7 @@ use crate::traces::{Temporary, Traces};
 use crate::{package, programs, python};
 
 /// Programs that tests, counts and the small race use, and their Debian packages.
-const TOOLS: [(&str, &str); 28] = [
+const TOOLS: [(&str, &str); 29] = [
     ("jdupes", "jdupes"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
@@ -41,6 +41,7 @@ const TOOLS: [(&str, &str); 28] = [
     ("lintian", "lintian"),
     ("buildah", "buildah"),
     ("systemd-nspawn", "systemd-container"),
+    ("tmux", "tmux"),
 ];
 
 /// The arguments of `cargo test` for each workspace.

@@ -23,6 +23,7 @@ const LAYERS: [(&str, u8); 22] = [
     ("review", 4),
     ("space", 4),
     ("fleet", 5),
+    ("look", 5),
     ("mirror", 5),
     ("serve", 5),
     ("share", 5),
