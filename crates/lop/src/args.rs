@@ -9,6 +9,7 @@ mod act;
 mod ask;
 mod fleet;
 mod keep;
+mod look;
 mod manual;
 mod mirror;
 mod purge;
@@ -36,6 +37,7 @@ pub(crate) use ask::{
 };
 pub(crate) use fleet::{ExportArgs, ExportNames, ImportArgs, SurveyArgs};
 pub(crate) use keep::{ForgetArgs, ValidateArgs};
+pub(crate) use look::LookArgs;
 pub(crate) use manual::{CompletionsArgs, ManArgs};
 pub(crate) use mirror::MirrorArgs;
 pub(crate) use purge::PurgeArgs;
@@ -179,6 +181,7 @@ pub(crate) enum Command {
     File(FileArgs),
     Ls(LsArgs),
     Space(SpaceArgs),
+    Look(LookArgs),
     Dups(DupsArgs),
     Uniques(UniquesArgs),
     Contains(ContainsArgs),

@@ -11,6 +11,7 @@ mod forget;
 mod generate;
 mod history;
 mod import;
+mod look;
 mod ls;
 mod man;
 mod mirror;
@@ -60,6 +61,7 @@ pub(crate) fn run(command: Option<Command>, settings: &Settings) -> Result<Exit,
         Command::Man(args) => man::run(&args, settings),
         Command::Report(args) => report::run(&args, settings),
         Command::File(args) => file::run(&args, settings),
+        Command::Look(args) => look::run(&args, settings),
         Command::Ls(args) => ls::run(&args, settings),
         Command::Space(args) => space::run(&args, settings),
         Command::Dups(args) => dups::run(&args, settings),

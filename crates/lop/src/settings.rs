@@ -25,7 +25,7 @@ use crate::output::formats::document_with;
 use crate::output::stream::{Stream, write_line};
 
 pub(crate) use config::{Config, ConfigFile, Configured, Place, Rates};
-pub(crate) use environment::{home_dirs, notify_socket};
+pub(crate) use environment::{home_dirs, is_dumb_terminal, notify_socket};
 pub(crate) use patterns::Patterns;
 pub(crate) use resources::Resources;
 pub(crate) use scan::ScanSettings;

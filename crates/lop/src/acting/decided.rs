@@ -1,4 +1,4 @@
-//! The decisions about groups that the user made in `lop serve`, for plans.
+//! The decisions about groups that the user made in `lop serve` or `lop look`, for plans.
 //!
 //! A group without a decision, a group that is left, and a group whose decision cannot be followed have no plan. The
 //! files of a decided group are found by path, so lop never acts on a path that the decision does not cover.

@@ -60,7 +60,7 @@ pub(crate) struct DedupeArgs {
     #[arg(long, conflicts_with_all = ["paths", "report", "files_from", "plan"])]
     pub(crate) all: bool,
 
-    /// Act on the groups that were decided in 'lop serve'
+    /// Act on the groups that were decided in 'lop serve' or 'lop look'
     ///
     /// The decisions choose the files that stay. lop skips a group that is undecided, a group that is left alone, and a
     /// group whose decision cannot be followed any more. With this option, --apply needs neither PATHs nor --all.

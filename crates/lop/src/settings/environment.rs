@@ -24,6 +24,11 @@ pub(super) fn home() -> Option<String> {
     absolute_path("HOME")?.into_os_string().into_string().ok()
 }
 
+/// Returns whether the terminal has no control sequences, such as those that move the cursor (`term(7)`).
+pub(crate) fn is_dumb_terminal() -> bool {
+    path("TERM").is_none_or(|name| name.as_os_str() == "dumb")
+}
+
 /// Returns the home directories of this machine, absolute and without links: the user's, and with `all_users` those of
 /// root and of all users who can log in.
 pub(crate) fn home_dirs(all_users: bool) -> Vec<Vec<u8>> {

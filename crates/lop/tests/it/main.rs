@@ -36,6 +36,7 @@ mod journals;
 mod json;
 mod keys;
 mod lists;
+mod look;
 mod lop;
 mod manual;
 mod memory;

@@ -1,0 +1,371 @@
+//! The state of the whole interface: five views, a page above them, a dialog above all, and a message.
+//!
+//! The state changes only by keys and news. It has no access to the terminal, the catalog and other
+//! processes: what has to be done there is returned as [`Effect`]s.
+
+use action::plan::Kind;
+
+use crate::bindings::{self, Action, Place};
+use crate::effect::{Answer, Dialog, Effect};
+use crate::key::Key;
+use crate::views::View;
+use crate::views::folders::FoldersView;
+use crate::views::groups::GroupsView;
+use crate::views::help::HelpView;
+use crate::views::plan::{OutcomeView, PlanView};
+use crate::views::runs::RunsView;
+use crate::views::space::SpaceView;
+use crate::views::uniques::UniquesView;
+use crate::work::{Load, Loaded, News, Slot};
+
+/// The names of the views, in the order of their keys.
+pub(crate) const TABS: [&str; 5] = ["Space", "Groups", "Folders", "Uniques", "Runs"];
+
+/// The message for keys that have to wait for the end of a run.
+const RUNNING: &str = "A run is changing files. Wait for its end, or press Esc to stop it.";
+
+/// The message for a plan that was made before a change of the catalog.
+const OUTDATED_PLAN: &str = "Another process has updated the catalog. Press R for a new plan.";
+
+/// A page above the views.
+#[derive(Debug)]
+enum Page {
+    Help(HelpView),
+    Plan(Box<PlanView>),
+    Outcome(OutcomeView),
+}
+
+/// The state of the interface.
+#[derive(Debug)]
+pub(crate) struct App {
+    tab: usize,
+    space: SpaceView,
+    pub(crate) groups: GroupsView,
+    folders: FoldersView,
+    uniques: UniquesView,
+    runs: RunsView,
+    /// The last page is on the screen.
+    pages: Vec<Page>,
+    dialog: Option<Dialog>,
+    message: String,
+    /// Whether another process has changed the catalog.
+    is_outdated: bool,
+    /// The action of the last plan.
+    kind: Kind,
+    /// Number of rows of a list on the screen.
+    height: usize,
+}
+
+impl App {
+    /// Starts in the view of space, at a directory.
+    pub(crate) fn new(dir: Option<Vec<u8>>, local_time: fn(i64) -> String, height: usize) -> App {
+        App {
+            tab: 0,
+            space: SpaceView::new(dir, local_time),
+            groups: GroupsView::new(),
+            folders: FoldersView::new(),
+            uniques: UniquesView::new(),
+            runs: RunsView::new(local_time),
+            pages: Vec::new(),
+            dialog: None,
+            message: String::new(),
+            is_outdated: false,
+            kind: Kind::Hardlink,
+            height,
+        }
+    }
+
+    /// Returns the first effects.
+    pub(crate) fn start(&mut self) -> Vec<Effect> {
+        self.space.load()
+    }
+
+    /// Returns the number of the view below all pages.
+    pub(crate) fn tab(&self) -> usize {
+        self.tab
+    }
+
+    /// Returns what is on the screen.
+    pub(crate) fn view(&self) -> &dyn View {
+        match self.pages.last() {
+            Some(Page::Help(help)) => help,
+            Some(Page::Plan(plan)) => &**plan,
+            Some(Page::Outcome(outcome)) => outcome,
+            None => match self.tab {
+                0 => &self.space,
+                1 => &self.groups,
+                2 => &self.folders,
+                3 => &self.uniques,
+                _ => &self.runs,
+            },
+        }
+    }
+
+    fn view_mut(&mut self) -> &mut dyn View {
+        match self.pages.last_mut() {
+            Some(Page::Help(help)) => help,
+            Some(Page::Plan(plan)) => &mut **plan,
+            Some(Page::Outcome(outcome)) => outcome,
+            None => match self.tab {
+                0 => &mut self.space,
+                1 => &mut self.groups,
+                2 => &mut self.folders,
+                3 => &mut self.uniques,
+                _ => &mut self.runs,
+            },
+        }
+    }
+
+    pub(crate) fn dialog(&self) -> Option<&Dialog> {
+        self.dialog.as_ref()
+    }
+
+    /// Returns the message for the user, or an empty text.
+    pub(crate) fn message(&self) -> &str {
+        match self.message.as_str() {
+            "" if self.is_outdated => "Another process has updated the catalog; press R to reload.",
+            message => message,
+        }
+    }
+
+    /// Shows a message until the next key.
+    pub(crate) fn say(&mut self, text: impl Into<String>) {
+        self.message = text.into();
+    }
+
+    /// Notes that the screen has room for this many rows.
+    pub(crate) fn resize(&mut self, height: usize) {
+        self.height = height;
+        self.fit();
+    }
+
+    /// Notes whether another process has changed the catalog. Returns whether that is new.
+    pub(crate) fn set_outdated(&mut self, is_outdated: bool) -> bool {
+        std::mem::replace(&mut self.is_outdated, is_outdated) != is_outdated
+    }
+
+    /// Forgets everything that was loaded, and loads what is on the screen.
+    pub(crate) fn reload(&mut self) -> Vec<Effect> {
+        self.is_outdated = false;
+        self.groups.forget();
+        self.folders.forget();
+        self.uniques.forget();
+        let mut effects = self.space.load();
+        effects.extend(self.show_tab());
+        if matches!(self.pages.first(), Some(Page::Plan(_))) {
+            effects.extend(self.plan(self.kind));
+        }
+        effects
+    }
+
+    /// Acts on a key.
+    pub(crate) fn key(&mut self, key: Key) -> Vec<Effect> {
+        self.message.clear();
+        let effects = match self.dialog.take() {
+            Some(dialog) => self.answer(dialog, key),
+            None => match bindings::action(key, self.view().place()) {
+                Some(action) => self.act(action),
+                None => Vec::new(),
+            },
+        };
+        let effects = self.absorb(effects);
+        self.fit();
+        effects
+    }
+
+    /// Acts on the result of work.
+    pub(crate) fn news(&mut self, news: News) -> Vec<Effect> {
+        match news {
+            News::Progress(slot, text) => self.progress(slot, text),
+            News::Loaded(loaded) => {
+                let effects = self.loaded(loaded);
+                self.fit();
+                return effects;
+            }
+        }
+        Vec::new()
+    }
+
+    fn fit(&mut self) {
+        let height = self.height;
+        let len = self.view().len();
+        self.view_mut().list_mut().fit(len, height);
+    }
+
+    fn answer(&mut self, dialog: Dialog, key: Key) -> Vec<Effect> {
+        match dialog.key(key) {
+            Answer::Open(dialog) => self.dialog = Some(dialog),
+            Answer::No => {}
+            Answer::Yes(effect) => return vec![effect],
+            Answer::Text(text) => {
+                if let Err(problem) = self.view_mut().set_filter(&text) {
+                    self.dialog = Some(Dialog::Filter { text, problem });
+                }
+            }
+        }
+        Vec::new()
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        let (height, len) = (self.height, self.view().len());
+        if self.view_mut().list_mut().go(action, len, height) {
+            return Vec::new();
+        }
+        match action {
+            Action::Quit if self.is_acting() => vec![Effect::Say(RUNNING.into())],
+            Action::Quit => vec![Effect::Quit],
+            Action::Suspend => vec![Effect::Suspend],
+            Action::Redraw => vec![Effect::Redraw],
+            Action::Reload => vec![Effect::Reload],
+            Action::Help => self.toggle_help(),
+            Action::Plan => self.plan(self.kind),
+            Action::Tab(tab) => self.go_to(tab),
+            Action::NextTab => self.go_to((self.tab + 1) % TABS.len()),
+            Action::PreviousTab => self.go_to((self.tab + TABS.len() - 1) % TABS.len()),
+            Action::Filter => {
+                let text = self.view().filter().to_owned();
+                vec![Effect::Ask(Dialog::Filter { text, problem: String::new() })]
+            }
+            Action::Back | Action::Leave => self.back(action),
+            action => self.view_mut().act(action),
+        }
+    }
+
+    /// Leaves a page, or clears the filter, or lets the view go back.
+    fn back(&mut self, action: Action) -> Vec<Effect> {
+        if let Some(page) = self.pages.last() {
+            if matches!(page, Page::Outcome(outcome) if outcome.is_running()) {
+                return if action == Action::Back {
+                    self.view_mut().act(action)
+                } else {
+                    Vec::new()
+                };
+            }
+            let effects = self.view_mut().act(Action::Back);
+            self.pages.pop();
+            return effects;
+        }
+        let is_list = self.view().place() != Place::Group;
+        if action == Action::Back && is_list && !self.view().filter().is_empty() {
+            // An empty text selects all rows, so this cannot fail.
+            let _cleared = self.view_mut().set_filter("");
+            return Vec::new();
+        }
+        self.view_mut().act(action)
+    }
+
+    fn toggle_help(&mut self) -> Vec<Effect> {
+        match self.pages.last() {
+            Some(Page::Help(_)) => drop(self.pages.pop()),
+            _ => self.pages.push(Page::Help(HelpView::new(self.view().place()))),
+        }
+        Vec::new()
+    }
+
+    fn is_acting(&self) -> bool {
+        let is_running = |page: &Page| matches!(page, Page::Outcome(one) if one.is_running());
+        self.pages.iter().any(is_running)
+    }
+
+    fn plan(&mut self, kind: Kind) -> Vec<Effect> {
+        if self.is_acting() {
+            return vec![Effect::Say(RUNNING.into())];
+        }
+        self.kind = kind;
+        let (view, effects) = PlanView::new(kind);
+        self.pages = vec![Page::Plan(Box::new(view))];
+        effects
+    }
+
+    fn go_to(&mut self, tab: usize) -> Vec<Effect> {
+        if self.is_acting() {
+            return vec![Effect::Say(RUNNING.into())];
+        }
+        self.pages.clear();
+        self.tab = tab;
+        self.show_tab()
+    }
+
+    fn show_tab(&mut self) -> Vec<Effect> {
+        let dir = self.space.dir().to_vec();
+        match self.tab {
+            1 => self.groups.show(&dir),
+            2 => self.folders.show(&dir),
+            3 => self.uniques.show(&dir),
+            4 => self.runs.show(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Applies the effects that concern only this state, and returns the others.
+    fn absorb(&mut self, effects: Vec<Effect>) -> Vec<Effect> {
+        let mut others = Vec::new();
+        for effect in effects {
+            match effect {
+                Effect::Ask(dialog) => self.dialog = Some(dialog),
+                Effect::Say(text) => self.say(text),
+                Effect::ShowGroups(filter) => {
+                    self.tab = 1;
+                    self.groups.search(filter);
+                    others.extend(self.groups.show(b"/"));
+                }
+                Effect::Load(Load::Plan(kind)) if !self.is_planning(kind) => {
+                    others.extend(self.plan(kind));
+                }
+                // The plan may be about files that have changed, or contradict new decisions.
+                Effect::Load(Load::Apply) if self.is_outdated => self.say(OUTDATED_PLAN),
+                Effect::Load(load @ (Load::Apply | Load::Undo(_))) => {
+                    others.extend(self.begin(load));
+                }
+                other => others.push(other),
+            }
+        }
+        others
+    }
+
+    /// Shows the page of a run or an undo, and returns the effect that starts it.
+    pub(crate) fn begin(&mut self, load: Load) -> Vec<Effect> {
+        self.pages = vec![Page::Outcome(OutcomeView::new(load.clone()))];
+        vec![Effect::Load(load)]
+    }
+
+    /// Returns whether a plan with this action is being made.
+    fn is_planning(&self, kind: Kind) -> bool {
+        self.kind == kind
+            && matches!(self.pages.first(), Some(Page::Plan(plan)) if plan.is_loading())
+    }
+
+    fn progress(&mut self, slot: Slot, text: String) {
+        match (slot, self.pages.first_mut()) {
+            (Slot::Plan, Some(Page::Plan(plan))) => plan.progress(text),
+            (Slot::Act, Some(Page::Outcome(outcome))) => outcome.progress(text),
+            (Slot::Folders, _) => self.folders.progress(text),
+            (Slot::Uniques, _) => self.uniques.progress(text),
+            _ => {}
+        }
+    }
+
+    fn loaded(&mut self, loaded: Loaded) -> Vec<Effect> {
+        match loaded {
+            Loaded::Space(sizes) => self.space.set(sizes),
+            Loaded::Groups(review) => self.groups.set(review),
+            Loaded::Folders(related) => self.folders.set(related),
+            Loaded::Uniques(uniques) => self.uniques.set(uniques),
+            Loaded::Runs(runs) => self.runs.set(runs),
+            Loaded::Plan(plan) => {
+                // The help may be above the plan.
+                if let Some(Page::Plan(view)) = self.pages.first_mut() {
+                    view.set(plan);
+                }
+            }
+            Loaded::Acted(outcome) => {
+                if let Some(Page::Outcome(view)) = self.pages.first_mut() {
+                    view.set(outcome);
+                }
+                // The run has changed the catalog, and this program is up to date with that.
+                return vec![Effect::Reload];
+            }
+        }
+        Vec::new()
+    }
+}

@@ -1,0 +1,229 @@
+//! The keys and what they do.
+//!
+//! [`SECTIONS`] is the only list of keys: it decides what a key does, and the help and the last line of the
+//! screen show it. A key MUST NOT have two meanings in one place, which a test checks.
+
+use crate::key::Key;
+
+/// What the user wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Up,
+    Down,
+    PageUp,
+    PageDown,
+    First,
+    Last,
+    Open,
+    Leave,
+    Back,
+    Tab(usize),
+    NextTab,
+    PreviousTab,
+    Filter,
+    Plan,
+    Reload,
+    Redraw,
+    Help,
+    Suspend,
+    Quit,
+    BySize,
+    ByReclaimable,
+    ByGrown,
+    ByCopies,
+    /// Keep the file of the cursor, or no longer.
+    Toggle,
+    /// Keep only the file of the cursor.
+    Only,
+    /// Keep a file by rules.
+    Rules,
+    /// The same for all groups of the list.
+    RulesForAll,
+    LeaveAlone,
+    Withdraw,
+    OtherKind,
+    Apply,
+    Undo,
+}
+
+/// A part of the interface with keys of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Space,
+    Groups,
+    Group,
+    Folders,
+    Uniques,
+    Runs,
+    Plan,
+    /// The result of a run.
+    Outcome,
+    Help,
+}
+
+/// A key, or several keys with the same meaning.
+#[derive(Debug)]
+pub(crate) struct Binding {
+    pub(crate) keys: &'static [Key],
+    /// The keys as the help shows them.
+    pub(crate) label: &'static str,
+    pub(crate) action: Action,
+    /// What the keys do, for the help.
+    pub(crate) does: &'static str,
+    /// A word for the last line of the screen, or an empty text.
+    pub(crate) hint: &'static str,
+}
+
+/// The keys of some places.
+#[derive(Debug)]
+pub(crate) struct Section {
+    /// Everywhere if empty.
+    pub(crate) places: &'static [Place],
+    pub(crate) bindings: &'static [Binding],
+}
+
+const fn key(
+    keys: &'static [Key],
+    label: &'static str,
+    action: Action,
+    does: &'static str,
+    hint: &'static str,
+) -> Binding {
+    Binding { keys, label, action, does, hint }
+}
+
+use Action as A;
+use Key::Char as C;
+use Place::{Folders, Group, Groups, Outcome, Plan, Runs, Space, Uniques};
+
+/// All keys. Those of a place come first, because the last line of the screen shows as many as it has room for.
+pub(crate) static SECTIONS: [Section; 8] = [
+    Section {
+        places: &[Space],
+        bindings: &[
+            key(&[C('s')], "s", A::BySize, "sort by disk space", "size"),
+            key(&[C('r')], "r", A::ByReclaimable, "sort by reclaimable space", "reclaimable"),
+            key(&[C('g')], "g", A::ByGrown, "sort by growth", "grown"),
+        ],
+    },
+    Section {
+        places: &[Groups],
+        bindings: &[
+            key(&[C('D')], "D", A::RulesForAll, "decide all listed groups by a rule", "decide all"),
+            key(&[C('s')], "s", A::BySize, "sort by the size of the files", ""),
+            key(&[C('r')], "r", A::ByReclaimable, "sort by reclaimable space", ""),
+            key(&[C('c')], "c", A::ByCopies, "sort by the number of copies", ""),
+        ],
+    },
+    Section {
+        places: &[Group],
+        bindings: &[
+            key(&[C(' ')], "Space", A::Toggle, "keep the file, or remove it", "keep/remove"),
+            key(&[C('o')], "o", A::Only, "keep only this file", "only"),
+        ],
+    },
+    Section {
+        places: &[Groups, Group],
+        bindings: &[
+            key(&[C('d')], "d", A::Rules, "decide: one file stays, chosen by a rule", "decide"),
+            key(&[C('x')], "x", A::LeaveAlone, "leave the group alone: all files stay", "leave"),
+            key(&[C('w')], "w", A::Withdraw, "withdraw the decision", "withdraw"),
+        ],
+    },
+    Section {
+        places: &[Plan],
+        bindings: &[
+            key(&[C('a')], "a", A::Apply, "apply the plan, after a question", "apply"),
+            key(&[C('b')], "b", A::OtherKind, "choose another action for the plan", "by"),
+        ],
+    },
+    Section {
+        places: &[Runs, Outcome],
+        bindings: &[key(&[C('u')], "u", A::Undo, "undo the run, after a question", "undo")],
+    },
+    Section {
+        // The lists whose rows a text can select.
+        places: &[Space, Groups, Folders, Uniques],
+        bindings: &[key(&[C('/')], "/", A::Filter, "show only rows that contain a text", "filter")],
+    },
+    Section { places: &[], bindings: &EVERYWHERE },
+];
+
+static EVERYWHERE: [Binding; 22] = [
+    key(&[C('p')], "p", A::Plan, "make a plan from the decisions", "plan"),
+    key(&[Key::Enter, Key::Right, C('l')], "Enter → l", A::Open, "open the row", "open"),
+    key(&[Key::Left, Key::Backspace, C('h')], "← Backspace h", A::Leave, "go up or back", "up"),
+    key(&[C('?')], "?", A::Help, "show or leave this help", "help"),
+    key(&[C('q'), Key::Ctrl('c')], "q Ctrl-C", A::Quit, "quit", "quit"),
+    key(&[C('1')], "1", A::Tab(0), "space by directory", ""),
+    key(&[C('2')], "2", A::Tab(1), "groups of identical files in the directory", ""),
+    key(&[C('3')], "3", A::Tab(2), "folders that are equal, contained or overlap", ""),
+    key(&[C('4')], "4", A::Tab(3), "files in the directory without a copy outside", ""),
+    key(&[C('5')], "5", A::Tab(4), "runs that changed files", ""),
+    key(&[Key::Tab], "Tab", A::NextTab, "the next of these views", ""),
+    key(&[Key::BackTab], "Shift-Tab", A::PreviousTab, "the previous view", ""),
+    key(&[Key::Esc], "Esc", A::Back, "go back, stop the work, or clear the filter", ""),
+    key(&[Key::Up, C('k')], "↑ k", A::Up, "one row up", ""),
+    key(&[Key::Down, C('j')], "↓ j", A::Down, "one row down", ""),
+    key(&[Key::PageUp, Key::Ctrl('b')], "PageUp Ctrl-B", A::PageUp, "one screen up", ""),
+    key(&[Key::PageDown, Key::Ctrl('f')], "PageDown Ctrl-F", A::PageDown, "one screen down", ""),
+    key(&[Key::Home, C('<')], "Home <", A::First, "the first row", ""),
+    key(&[Key::End, C('>')], "End >", A::Last, "the last row", ""),
+    key(&[C('R')], "R", A::Reload, "load the catalog again", ""),
+    key(&[Key::Ctrl('l')], "Ctrl-L", A::Redraw, "draw the screen again", ""),
+    key(&[Key::Ctrl('z')], "Ctrl-Z", A::Suspend, "suspend; fg in the shell continues", ""),
+];
+
+impl Section {
+    /// Returns whether the keys have their meanings in a place.
+    pub(crate) fn is_in(&self, place: Place) -> bool {
+        self.places.is_empty() || self.places.contains(&place)
+    }
+}
+
+/// Returns the keys of a place, its own first.
+pub(crate) fn of(place: Place) -> impl Iterator<Item = &'static Binding> {
+    SECTIONS.iter().filter(move |section| section.is_in(place)).flat_map(|one| one.bindings)
+}
+
+/// Returns what a key does in a place.
+pub(crate) fn action(key: Key, place: Place) -> Option<Action> {
+    of(place).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
+}
+
+/// Returns the keys of a place with their hints, for the last line of the screen.
+pub(crate) fn hints(place: Place) -> impl Iterator<Item = String> {
+    of(place).filter(|binding| !binding.hint.is_empty()).map(|binding| {
+        let key = binding.label.split(' ').next().unwrap_or_default();
+        format!("{key} {}", binding.hint)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, of};
+
+    #[test]
+    fn no_key_has_two_meanings_in_one_place() {
+        let all = [
+            Place::Space,
+            Place::Groups,
+            Place::Group,
+            Place::Folders,
+            Place::Uniques,
+            Place::Runs,
+            Place::Plan,
+            Place::Outcome,
+            Place::Help,
+        ];
+        for place in all {
+            let mut keys = Vec::new();
+            for binding in of(place) {
+                for key in binding.keys {
+                    assert!(!keys.contains(key), "{key:?} in {place:?}");
+                    keys.push(*key);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The work that a state machine cannot do itself, and the questions before it.
+
+mod dialog;
+
+use catalog::{Choice, Scope};
+
+pub(crate) use self::dialog::{Answer, Dialog, KINDS, kinds, rules};
+
+use crate::work::Load;
+
+/// The work that a view cannot do itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Ends the program.
+    Quit,
+    /// Suspends the process group, as Ctrl-Z does.
+    Suspend,
+    /// Draws the whole screen again.
+    Redraw,
+    /// Starts work on another thread.
+    Load(Load),
+    /// Stops work whose result is not needed any more.
+    Cancel(Load),
+    /// Opens the catalog again and loads everything that is shown.
+    Reload,
+    /// Records a decision.
+    Decide(Scope, Choice),
+    /// Withdraws the decision with this id.
+    Withdraw(i64),
+    /// Asks the user.
+    Ask(Dialog),
+    /// Shows a message.
+    Say(String),
+    /// Shows the groups that match a filter.
+    ShowGroups(String),
+}

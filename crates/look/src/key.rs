@@ -1,0 +1,201 @@
+//! The keys of a terminal, and the bytes that a terminal sends for them.
+//!
+//! [`Decoder`] turns bytes into keys. A network may divide the bytes of one key, so the decoder keeps
+//! incomplete sequences. The same byte starts the sequences and is the Esc key, so the caller MUST call
+//! [`Decoder::flush`] if no more bytes arrive within a moment.
+
+/// A key, or a key pressed together with Ctrl.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// A character.
+    Char(char),
+    /// A letter with Ctrl, in lower case.
+    Ctrl(char),
+    /// Cursor up.
+    Up,
+    /// Cursor down.
+    Down,
+    /// Cursor left.
+    Left,
+    /// Cursor right.
+    Right,
+    /// Home.
+    Home,
+    /// End.
+    End,
+    /// Page up.
+    PageUp,
+    /// Page down.
+    PageDown,
+    /// Return.
+    Enter,
+    /// Escape.
+    Esc,
+    /// Tab.
+    Tab,
+    /// Shift and Tab.
+    BackTab,
+    /// Backspace.
+    Backspace,
+}
+
+const ESC: u8 = 0x1b;
+/// Longest sequence of a key that any terminal sends. Longer ones are not sequences of keys.
+const MAX_SEQUENCE: usize = 32;
+
+/// The beginning of the pending bytes.
+enum Begin {
+    /// This many bytes are a key, or a sequence without a meaning here.
+    Key(usize, Option<Key>),
+    /// More bytes must follow.
+    Incomplete,
+}
+
+/// Turns bytes into keys.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    pending: Vec<u8>,
+}
+
+impl Decoder {
+    /// Returns the keys of all bytes that have arrived.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
+        self.pending.extend_from_slice(bytes);
+        self.take(false)
+    }
+
+    /// Returns whether the last bytes may be the beginning of a key.
+    pub(crate) fn is_waiting(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Returns the keys of the pending bytes, after which no more will follow.
+    pub(crate) fn flush(&mut self) -> Vec<Key> {
+        self.take(true)
+    }
+
+    fn take(&mut self, is_last: bool) -> Vec<Key> {
+        let (mut keys, mut at) = (Vec::new(), 0);
+        while at < self.pending.len() {
+            match begin(&self.pending[at..]) {
+                Begin::Key(length, key) => {
+                    keys.extend(key);
+                    at += length;
+                }
+                Begin::Incomplete if is_last => {
+                    keys.extend((self.pending[at] == ESC).then_some(Key::Esc));
+                    at += 1;
+                }
+                Begin::Incomplete => break,
+            }
+        }
+        self.pending.drain(..at);
+        keys
+    }
+}
+
+fn begin(bytes: &[u8]) -> Begin {
+    match *bytes {
+        [ESC] => Begin::Incomplete,
+        [ESC, b'[', ref rest @ ..] => control_sequence(rest),
+        [ESC, b'O'] => Begin::Incomplete,
+        [ESC, b'O', last, ..] => Begin::Key(3, of_final(last, b"")),
+        [ESC, ..] => Begin::Key(1, Some(Key::Esc)),
+        [b'\r' | b'\n', ..] => Begin::Key(1, Some(Key::Enter)),
+        [b'\t', ..] => Begin::Key(1, Some(Key::Tab)),
+        [0x7f | 0x08, ..] => Begin::Key(1, Some(Key::Backspace)),
+        [byte @ 1..=0x1a, ..] => Begin::Key(1, Some(Key::Ctrl(char::from(byte - 1 + b'a')))),
+        [byte, ..] if byte < b' ' => Begin::Key(1, None),
+        _ => character(bytes),
+    }
+}
+
+/// Decodes what follows `ESC [`: parameters, and a final byte (ECMA-48, section 5.4).
+fn control_sequence(rest: &[u8]) -> Begin {
+    match rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) {
+        Some(end) => Begin::Key(end + 3, of_final(rest[end], &rest[..end])),
+        None if rest.len() > MAX_SEQUENCE => Begin::Key(rest.len() + 2, None),
+        None => Begin::Incomplete,
+    }
+}
+
+fn of_final(last: u8, parameters: &[u8]) -> Option<Key> {
+    Some(match (last, parameters) {
+        (b'A', _) => Key::Up,
+        (b'B', _) => Key::Down,
+        (b'C', _) => Key::Right,
+        (b'D', _) => Key::Left,
+        (b'H', _) | (b'~', b"1" | b"7") => Key::Home,
+        (b'F', _) | (b'~', b"4" | b"8") => Key::End,
+        (b'~', b"5") => Key::PageUp,
+        (b'~', b"6") => Key::PageDown,
+        (b'Z', _) => Key::BackTab,
+        (b'M', b"") => Key::Enter,
+        _ => return None,
+    })
+}
+
+fn character(bytes: &[u8]) -> Begin {
+    let length = match bytes[0] {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => 1,
+    };
+    let Some(bytes) = bytes.get(..length) else { return Begin::Incomplete };
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Begin::Key(length, text.chars().next().map(Key::Char)),
+        Err(_) => Begin::Key(1, None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Decoder, Key};
+
+    #[test]
+    fn keys_are_recognized_however_their_bytes_are_divided() {
+        let bytes =
+            "q\x1b[A\x1bOB\x1b[5~\x1b[1;5C\u{e9}\u{65e5}\r\x7f\x1a\t\x1b[Z\x1b[200~".as_bytes();
+        let expected = [
+            Key::Char('q'),
+            Key::Up,
+            Key::Down,
+            Key::PageUp,
+            Key::Right,
+            Key::Char('\u{e9}'),
+            Key::Char('\u{65e5}'),
+            Key::Enter,
+            Key::Backspace,
+            Key::Ctrl('z'),
+            Key::Tab,
+            Key::BackTab,
+        ];
+        for length in 1..=bytes.len() {
+            let mut decoder = Decoder::default();
+            let keys: Vec<Key> = bytes.chunks(length).flat_map(|some| decoder.push(some)).collect();
+            assert_eq!(keys, expected, "in pieces of {length} bytes");
+            assert!(!decoder.is_waiting());
+        }
+    }
+
+    #[test]
+    fn escape_is_a_key_if_nothing_follows() {
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.push(b"\x1b"), []);
+        assert!(decoder.is_waiting());
+        assert_eq!(decoder.flush(), [Key::Esc]);
+        assert_eq!(decoder.push(b"\x1bq"), [Key::Esc, Key::Char('q')]);
+        assert_eq!(decoder.push(b"\x1b["), []);
+        assert_eq!(decoder.flush(), [Key::Esc, Key::Char('[')]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_keys_are_skipped() {
+        let mut decoder = Decoder::default();
+        assert_eq!(decoder.push(b"\xff\xc3q\0\x1c"), [Key::Char('q')]);
+        let endless = [&b"\x1b["[..], &[b'1'; 40]].concat();
+        assert_eq!(decoder.push(&endless), []);
+        assert_eq!(decoder.push(b"q"), [Key::Char('q')]);
+    }
+}

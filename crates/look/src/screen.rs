@@ -1,0 +1,209 @@
+//! Draws the state of the interface.
+//!
+//! | line | contents |
+//! |---|---|
+//! | first | the views, the current one in brackets |
+//! | second | what the list shows, and its order |
+//! | third | the names of the columns |
+//! | then | the rows, with `>` at the cursor |
+//! | last but one | a message, a question, or the totals |
+//! | last | keys |
+//!
+//! Colours repeat what the text says, so the screen means the same without them.
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::style::{Color, Modifier, Style};
+
+use crate::app::{App, TABS};
+use crate::bindings::hints;
+use crate::effect::Dialog;
+use crate::text::{at_ends, cut, cut_start, message, width};
+use crate::views::{Tone, View};
+
+/// The smallest terminal on which the columns can be read.
+const MIN_COLUMNS: u16 = 60;
+const MIN_LINES: u16 = 10;
+/// Lines above and below the rows.
+const ABOVE: u16 = 3;
+const BELOW: u16 = 2;
+
+/// Returns the number of rows that a terminal of this many lines shows.
+pub(crate) fn body_height(lines: u16) -> usize {
+    usize::from(lines.saturating_sub(ABOVE + BELOW))
+}
+
+/// The styles of the screen.
+#[derive(Clone, Copy, Debug)]
+struct Theme {
+    has_colors: bool,
+}
+
+impl Theme {
+    fn bold(self) -> Style {
+        if self.has_colors { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() }
+    }
+
+    /// Returns the style of the row of the cursor. Reverse video is no colour, and `>` marks the row, too.
+    fn cursor() -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+
+    fn of(self, tone: Tone) -> Style {
+        let style = Style::new();
+        match tone {
+            _ if !self.has_colors => style,
+            Tone::Plain => style,
+            Tone::Quiet => style.fg(Color::DarkGray),
+            Tone::Good => style.fg(Color::Green),
+            Tone::Warning => style.fg(Color::Red),
+        }
+    }
+}
+
+/// Draws the whole screen.
+pub(crate) fn draw(app: &App, has_colors: bool, buffer: &mut Buffer) {
+    let area = buffer.area;
+    let mut page = Page { buffer, area, theme: Theme { has_colors } };
+    if area.width < MIN_COLUMNS || area.height < MIN_LINES {
+        page.too_small();
+        return;
+    }
+    let columns = usize::from(area.width);
+    let view = app.view();
+    page.tabs(app.tab());
+    let (mut title, order) = view.title();
+    if !view.filter().is_empty() {
+        title.push_str(&format!("  /{}", message(view.filter())));
+    }
+    page.line(1, &at_ends(&title, &order, columns), page.theme.bold());
+    page.line(2, &format!("  {}", view.heading(columns - 2)), page.theme.bold());
+    page.rows(view);
+    if let Some(Dialog::Menu { title, items, at }) = app.dialog() {
+        let items: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
+        page.menu(title, &items, *at);
+    }
+    page.last_lines(app);
+}
+
+struct Page<'b> {
+    buffer: &'b mut Buffer,
+    area: Rect,
+    theme: Theme,
+}
+
+impl Page<'_> {
+    fn line(&mut self, y: u16, text: &str, style: Style) {
+        let (x, y) = (self.area.x, self.area.y + y);
+        self.buffer.set_stringn(x, y, text, usize::from(self.area.width), style);
+    }
+
+    fn too_small(&mut self) {
+        let Rect { width, height, .. } = self.area;
+        let texts = [
+            "lop look: the terminal is too small".to_string(),
+            format!("It has {width} columns and {height} lines."),
+            format!("It needs {MIN_COLUMNS} columns, {MIN_LINES} lines."),
+            "Make it larger, or press q.".to_string(),
+        ];
+        for (y, text) in (0..height).zip(texts) {
+            self.line(y, &cut(&text, usize::from(width)), Style::new());
+        }
+    }
+
+    fn tabs(&mut self, current: usize) {
+        let mut x = self.area.x;
+        let tabs = TABS.iter().enumerate().map(|(at, name)| match at == current {
+            true => (format!("[{} {name}]", at + 1), self.theme.bold()),
+            false => (format!(" {} {name} ", at + 1), Style::new()),
+        });
+        let tabs: Vec<_> =
+            [("lop look  ".to_string(), Style::new())].into_iter().chain(tabs).collect();
+        for (text, style) in tabs {
+            let room = usize::from(self.area.right().saturating_sub(x));
+            x = self.buffer.set_stringn(x, self.area.y, text, room, style).0;
+        }
+    }
+
+    fn rows(&mut self, view: &dyn View) {
+        let columns = usize::from(self.area.width) - 2;
+        let height = body_height(self.area.height);
+        let window = view.list().window(view.len(), height);
+        for (y, at) in (ABOVE..).zip(window.clone()) {
+            let row = view.row(at, columns);
+            let is_current = at == view.list().at;
+            let style = if is_current { Theme::cursor() } else { self.theme.of(row.tone) };
+            let mark = if is_current { "> " } else { "  " };
+            let gap = if is_current { columns.saturating_sub(width(&row.text)) } else { 0 };
+            self.line(y, &format!("{mark}{}{}", row.text, " ".repeat(gap)), style);
+        }
+        if let Some(note) = view.note() {
+            let row = u16::try_from(window.len()).unwrap_or(0) + 1;
+            let y = (ABOVE + row).min(self.area.height.saturating_sub(BELOW + 1));
+            self.line(y, &format!("  {}", cut(&message(&note), columns)), Style::new());
+        }
+    }
+
+    /// Draws a menu above the rows.
+    fn menu(&mut self, title: &str, items: &[&str], at: usize) {
+        let columns = usize::from(self.area.width);
+        let height = body_height(self.area.height);
+        // The window contains the current item.
+        let room = height.saturating_sub(2);
+        let first = (at + 1).saturating_sub(room);
+        let blank = " ".repeat(columns);
+        let shown = items.iter().enumerate().skip(first).take(room);
+        self.line(ABOVE, &blank, Style::new());
+        self.line(ABOVE, &format!("  {}", cut(title, columns - 2)), self.theme.bold());
+        let mut y = ABOVE + 1;
+        for (number, item) in shown {
+            let mark = if number == at { "> " } else { "  " };
+            let style = if number == at { Theme::cursor() } else { Style::new() };
+            self.line(y, &blank, Style::new());
+            self.line(y, &format!("{mark}{}", cut(item, columns - 2)), style);
+            y += 1;
+        }
+        self.line(y, &"─".repeat(columns), Style::new());
+    }
+
+    fn last_lines(&mut self, app: &App) {
+        let columns = usize::from(self.area.width);
+        let (status, keys) = (self.area.height - 2, self.area.height - 1);
+        let (text, help) = match app.dialog() {
+            Some(Dialog::Confirm { question, .. }) => {
+                (format!("{question} [y/n]"), "y yes  n no".to_string())
+            }
+            Some(Dialog::Filter { text, problem }) if problem.is_empty() => {
+                (format!("/{}", cut_start(&message(text), columns - 2)) + "_", filter_keys())
+            }
+            Some(Dialog::Filter { problem, .. }) => (message(problem), filter_keys()),
+            Some(Dialog::Menu { .. }) => {
+                ("Choose with the arrow keys.".into(), "Enter choose  Esc back".into())
+            }
+            None if app.message().is_empty() => (app.view().totals(), key_line(app, columns)),
+            None => (message(app.message()), key_line(app, columns)),
+        };
+        self.line(status, &cut(&text, columns), self.theme.bold());
+        self.line(keys, &cut(&help, columns), Style::new());
+    }
+}
+
+fn filter_keys() -> String {
+    "Enter show only rows that contain the text  Esc back".into()
+}
+
+/// Returns as many keys as there is room for. The help and the end always have room.
+fn key_line(app: &App, columns: usize) -> String {
+    let all: Vec<String> = hints(app.view().place()).collect();
+    let (last, first): (Vec<String>, Vec<String>) =
+        all.into_iter().partition(|hint| hint.starts_with('?') || hint.starts_with('q'));
+    let end = last.join("  ");
+    let mut line = String::new();
+    for hint in first {
+        if width(&line) + width(&hint) + width(&end) + 4 <= columns {
+            line.push_str(&hint);
+            line.push_str("  ");
+        }
+    }
+    line + &end
+}

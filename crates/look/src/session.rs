@@ -1,0 +1,270 @@
+//! The event loop: waits for keys, signals and the results of work, and draws the state after each of them.
+//!
+//! Nothing is drawn while nothing happens, so an idle interface sends no bytes through a slow connection.
+
+use std::fs::File;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use catalog::{Catalog, Decider};
+use runtime::epoch::now_ms;
+use rustix::process::{Signal as ToSend, kill_current_process_group};
+
+use crate::app::App;
+use crate::effect::Effect;
+use crate::error::{Error, with_causes};
+use crate::key::{Decoder, Key};
+use crate::screen::{body_height, draw};
+use crate::terminal::{Event, Signal, Terminal};
+use crate::work::{Load, Loaded, News, Work};
+
+/// Time to wait for the rest of a key. Terminals send the bytes of a key at once, but networks may divide them.
+const REST_OF_KEY: Duration = Duration::from_millis(100);
+/// Time between two checks whether another process has changed the catalog. A check is one query of a number.
+const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+
+/// Everything that the interface needs from its caller.
+#[derive(Debug)]
+pub struct Options {
+    /// The path of the catalog.
+    pub catalog: PathBuf,
+    /// The absolute path of the directory to start in; if `None`, the lowest one that contains all files.
+    pub dir: Option<Vec<u8>>,
+    /// The program lop.
+    pub program: PathBuf,
+    /// The directory for unnamed files with plans.
+    pub temp_dir: PathBuf,
+    /// The terminal to read from.
+    pub input: File,
+    /// The terminal to draw on.
+    pub output: File,
+    /// Whether to use colours.
+    pub has_colors: bool,
+    /// Formats a time, in milliseconds since the epoch, in at most 16 columns.
+    pub local_time: fn(i64) -> String,
+}
+
+/// How the interface ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The user quit.
+    Quit,
+    /// A signal, which the caller must take its default action for.
+    Signal(i32),
+    /// The terminal is gone.
+    HungUp,
+}
+
+/// Shows the catalog on a terminal until the user quits. The terminal is then as before.
+///
+/// # Errors
+///
+/// Fails if the catalog cannot be opened, if the terminal cannot be used, or if no thread can be started. Decisions that
+/// were recorded before stay recorded.
+///
+/// # Panics
+///
+/// Panics if a thread panics. The terminal is then as before.
+pub fn run(options: Options) -> Result<End, Error> {
+    let decider = Decider::open(&options.catalog)?;
+    let work = Work::new(options.program, options.catalog.clone(), options.temp_dir);
+    let work = work.map_err(Error::Work)?;
+    let identity = identity(&options.catalog);
+    let version = decider.catalog().data_version()?;
+    let terminal = Terminal::new(options.input, options.output)?;
+    let app = App::new(options.dir, options.local_time, body_height(terminal.size().1));
+    let has_colors = options.has_colors;
+    let catalog = OpenCatalog { decider, path: options.catalog, identity, version };
+    let mut session =
+        Session { app, work, terminal, catalog, has_colors, keys: Decoder::default() };
+    let end = session.run();
+    session.work.cancel_all();
+    end
+}
+
+/// The catalog, and its state when it was loaded.
+struct OpenCatalog {
+    decider: Decider,
+    path: PathBuf,
+    /// Device and inode number of the file.
+    identity: Option<(u64, u64)>,
+    version: i64,
+}
+
+impl OpenCatalog {
+    fn catalog(&self) -> &Catalog {
+        self.decider.catalog()
+    }
+
+    /// Returns whether another process has changed or replaced the catalog since it was loaded.
+    fn is_outdated(&self) -> bool {
+        // While another process commits, the answer has to wait.
+        let is_changed = self.catalog().data_version().is_ok_and(|now| now != self.version);
+        is_changed || self.is_replaced()
+    }
+
+    fn is_replaced(&self) -> bool {
+        identity(&self.path) != self.identity
+    }
+
+    fn note_version(&mut self) {
+        self.version = self.catalog().data_version().unwrap_or(self.version);
+    }
+}
+
+/// Returns the message for a decision that cannot be stored.
+fn unrecorded(error: &dyn std::error::Error) -> String {
+    format!("Nothing was decided: {}. Check that you may write the catalog.", with_causes(error))
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+struct Session {
+    app: App,
+    work: Work,
+    terminal: Terminal,
+    catalog: OpenCatalog,
+    has_colors: bool,
+    keys: Decoder,
+}
+
+impl Session {
+    fn run(&mut self) -> Result<End, Error> {
+        let first = self.app.start();
+        if let Some(end) = self.apply(first)? {
+            return Ok(end);
+        }
+        let mut is_changed = true;
+        loop {
+            if is_changed {
+                let Session { app, terminal, has_colors, .. } = self;
+                terminal.draw(|buffer| draw(app, *has_colors, buffer))?;
+            }
+            let timeout = if self.keys.is_waiting() { REST_OF_KEY } else { CHECK_INTERVAL };
+            let end = match self.terminal.wait(self.work.wakes(), timeout) {
+                Event::HungUp => Some(End::HungUp),
+                Event::Signal(signal) => self.signal(signal)?,
+                Event::Input(bytes) => {
+                    let keys = self.keys.push(&bytes);
+                    self.type_keys(keys)?
+                }
+                Event::Woken => self.news()?,
+                Event::Timeout if self.keys.is_waiting() => {
+                    let keys = self.keys.flush();
+                    self.type_keys(keys)?
+                }
+                Event::Timeout => {
+                    is_changed = self.app.set_outdated(self.catalog.is_outdated());
+                    continue;
+                }
+            };
+            if let Some(end) = end {
+                return Ok(end);
+            }
+            is_changed = true;
+        }
+    }
+
+    fn type_keys(&mut self, keys: Vec<Key>) -> Result<Option<End>, Error> {
+        // A key may start a run, so it must not act on an outdated state.
+        self.app.set_outdated(self.catalog.is_outdated());
+        for key in keys {
+            let effects = self.app.key(key);
+            let end = self.apply(effects)?;
+            if end.is_some() {
+                return Ok(end);
+            }
+        }
+        Ok(None)
+    }
+
+    fn news(&mut self) -> Result<Option<End>, Error> {
+        for news in self.work.news() {
+            let effects = self.app.news(news);
+            let end = self.apply(effects)?;
+            if end.is_some() {
+                return Ok(end);
+            }
+        }
+        Ok(None)
+    }
+
+    fn signal(&mut self, signal: Signal) -> Result<Option<End>, Error> {
+        match signal {
+            Signal::End(number) => return Ok(Some(End::Signal(number))),
+            Signal::Stop => self.terminal.suspend()?,
+            Signal::Continue => self.terminal.take_over()?,
+            Signal::Resize => self.terminal.resize()?,
+        }
+        self.app.resize(body_height(self.terminal.size().1));
+        Ok(None)
+    }
+
+    /// Does what the state cannot do itself.
+    fn apply(&mut self, effects: Vec<Effect>) -> Result<Option<End>, Error> {
+        for effect in effects {
+            match effect {
+                Effect::Quit => return Ok(Some(End::Quit)),
+                // The whole process group stops, as if the terminal had sent the signal. This process catches it.
+                Effect::Suspend => drop(kill_current_process_group(ToSend::TSTP)),
+                Effect::Redraw => self.terminal.resize()?,
+                Effect::Load(load) => {
+                    let effects = self.load(load);
+                    self.apply(effects)?;
+                }
+                Effect::Cancel(load) => self.work.cancel(load.slot()),
+                Effect::Reload => {
+                    let effects = self.reload();
+                    let end = self.apply(effects)?;
+                    if end.is_some() {
+                        return Ok(end);
+                    }
+                }
+                Effect::Decide(scope, choice) => {
+                    let decider = &self.catalog.decider;
+                    let made = self.app.groups.change(|review| {
+                        let made = review.decide(decider, scope, choice, now_ms());
+                        made.map(drop).map_err(|error| unrecorded(&error))
+                    });
+                    self.tell(made);
+                }
+                Effect::Withdraw(id) => {
+                    let decider = &self.catalog.decider;
+                    let done = self.app.groups.change(|review| {
+                        review.withdraw(decider, id).map(drop).map_err(|error| unrecorded(&error))
+                    });
+                    self.tell(done);
+                }
+                // The state has taken these itself.
+                Effect::Ask(_) | Effect::Say(_) | Effect::ShowGroups(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    fn load(&mut self, load: Load) -> Vec<Effect> {
+        let slot = load.slot();
+        match self.work.start(load, self.catalog.catalog()) {
+            Ok(()) => Vec::new(),
+            Err(why) => self.app.news(News::Loaded(Loaded::failed(slot, why))),
+        }
+    }
+
+    fn reload(&mut self) -> Vec<Effect> {
+        if self.catalog.is_replaced() {
+            self.app.say("The catalog file was replaced. Quit, and start 'lop look' again.");
+            return Vec::new();
+        }
+        self.catalog.note_version();
+        self.app.reload()
+    }
+
+    fn tell(&mut self, done: Result<(), String>) {
+        if let Err(why) = done {
+            self.app.say(why);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The terminal: raw mode, the alternate screen, input, and signals.
+//!
+//! The terminal MUST be restored however the program ends. [`Terminal`] restores it when it is dropped and
+//! before the process is suspended, and a panic hook restores it before the message of a panic. Signals
+//! end the event loop, which drops the terminal.
+//!
+//! Input is read here, not by crossterm, whose reader never notices that a terminal has hung up.
+
+mod signals;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Once;
+use std::time::Duration;
+
+use ratatui_core::buffer::Buffer;
+use ratatui_core::layout::Rect;
+use ratatui_core::terminal::{Terminal as Drawing, TerminalOptions, Viewport};
+use ratatui_crossterm::CrosstermBackend;
+use runtime::Mutex;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+
+use self::signals::Signals;
+use crate::error::Error;
+
+pub(crate) use self::signals::Signal;
+
+/// Enters the alternate screen, clears it, and hides the cursor.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?25l";
+/// Resets colours, shows the cursor, and returns to the normal screen.
+const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
+/// The size of a terminal that does not report its size.
+const DEFAULT_SIZE: (u16, u16) = (80, 24);
+/// Larger than the drawing of any screen, so that a drawing is one write.
+const BUFFER_BYTES: usize = 64 << 10;
+
+/// A terminal in raw mode, and the settings to restore.
+struct Entered {
+    input: File,
+    output: File,
+    before: Termios,
+}
+
+/// The terminal, while it is in raw mode. A panic hook needs it, so it is in a static.
+static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
+static HOOK: Once = Once::new();
+
+/// What happened first.
+#[derive(Debug)]
+pub(crate) enum Event {
+    Input(Vec<u8>),
+    Signal(Signal),
+    /// The descriptor of the caller is readable.
+    Woken,
+    /// Nothing happened in time.
+    Timeout,
+    /// The terminal is gone.
+    HungUp,
+}
+
+/// The terminal.
+pub(crate) struct Terminal {
+    input: File,
+    output: File,
+    drawing: Drawing<CrosstermBackend<BufWriter<File>>>,
+    signals: Signals,
+    size: (u16, u16),
+}
+
+impl Terminal {
+    /// Takes over a terminal.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the terminal cannot be used or signals cannot be caught. The terminal is as before then.
+    pub(crate) fn new(input: File, output: File) -> Result<Terminal, Error> {
+        HOOK.call_once(restore_before_panics);
+        let signals = Signals::catch().map_err(Error::Terminal)?;
+        let size = size_of(&output);
+        let drawing = drawing(&output, size).map_err(Error::Terminal)?;
+        let mut terminal = Terminal { input, output, drawing, signals, size };
+        terminal.enter().map_err(Error::Terminal)?;
+        Ok(terminal)
+    }
+
+    /// Returns the number of columns and lines.
+    pub(crate) fn size(&self) -> (u16, u16) {
+        self.size
+    }
+
+    /// Draws what has changed since the last drawing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the terminal cannot be written.
+    pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> Result<(), Error> {
+        let drawn = self.drawing.draw(|frame| draw(frame.buffer_mut()));
+        drawn.map(drop).map_err(Error::Terminal)
+    }
+
+    /// Waits for input, a signal or the descriptor `wakes`, but not longer than `timeout`.
+    pub(crate) fn wait(&mut self, wakes: BorrowedFd<'_>, timeout: Duration) -> Event {
+        if let Some(signal) = self.signals.take() {
+            return Event::Signal(signal);
+        }
+        let mut fds = [
+            PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(wakes, PollFlags::IN),
+            PollFd::new(&self.input, PollFlags::IN),
+        ];
+        let timeout = Timespec::try_from(timeout).ok();
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(0) => return Event::Timeout,
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return Event::HungUp,
+        }
+        let [_, woken, input] = fds.map(|fd| !fd.revents().is_empty());
+        match self.signals.take() {
+            Some(signal) => Event::Signal(signal),
+            None if input => self.read(),
+            None if woken => Event::Woken,
+            None => Event::Timeout,
+        }
+    }
+
+    fn read(&mut self) -> Event {
+        let mut bytes = [0; 256];
+        match self.input.read(&mut bytes) {
+            // A terminal that has hung up is readable forever, so the end must not be ignored.
+            Ok(0) => Event::HungUp,
+            Ok(length) => Event::Input(bytes[..length].to_vec()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Event::Timeout,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Event::Timeout,
+            Err(_) => Event::HungUp,
+        }
+    }
+
+    /// Asks the terminal for its size, and draws everything with the next drawing.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the terminal cannot be written.
+    pub(crate) fn resize(&mut self) -> Result<(), Error> {
+        self.size = size_of(&self.output);
+        self.drawing = drawing(&self.output, self.size).map_err(Error::Terminal)?;
+        self.output.write_all(b"\x1b[0m\x1b[2J").map_err(Error::Terminal)
+    }
+
+    /// Stops the process until it continues, with the terminal as it was before.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the process cannot be stopped, or if the terminal cannot be taken over again.
+    pub(crate) fn suspend(&mut self) -> Result<(), Error> {
+        leave();
+        runtime::stop_process().map_err(Error::Terminal)?;
+        // A process that ends in the background must not change the terminal of another one.
+        if self.signals.are_ending() { Ok(()) } else { self.take_over() }
+    }
+
+    /// Takes over the terminal again after another program has used it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the terminal cannot be used.
+    pub(crate) fn take_over(&mut self) -> Result<(), Error> {
+        self.enter().map_err(Error::Terminal)?;
+        self.resize()
+    }
+
+    /// Enters raw mode and the alternate screen. Keeps the settings from before the first time.
+    fn enter(&mut self) -> io::Result<()> {
+        let mut entered = ENTERED.lock();
+        let now = tcgetattr(&self.input)?;
+        if entered.is_none() {
+            let (input, output) = (self.input.try_clone()?, self.output.try_clone()?);
+            *entered = Some(Entered { input, output, before: now.clone() });
+        }
+        let mut raw = now;
+        raw.make_raw();
+        tcsetattr(&self.input, OptionalActions::Now, &raw)?;
+        self.output.write_all(ENTER)
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        leave();
+    }
+}
+
+/// Restores the terminal. Does nothing if that has happened already.
+fn leave() {
+    let Some(mut entered) = ENTERED.lock().take() else { return };
+    // If the terminal is gone, there is nothing to restore.
+    let _gone = entered.output.write_all(LEAVE);
+    let _gone = tcsetattr(&entered.input, OptionalActions::Now, &entered.before);
+}
+
+/// Restores the terminal before the message of a panic, which would otherwise disappear with the alternate screen.
+fn restore_before_panics() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        leave();
+        print(panic);
+    }));
+}
+
+fn drawing(
+    output: &File,
+    (columns, lines): (u16, u16),
+) -> io::Result<Drawing<CrosstermBackend<BufWriter<File>>>> {
+    let out = BufWriter::with_capacity(BUFFER_BYTES, output.try_clone()?);
+    // With a fixed area, the library never asks the terminal anything.
+    let viewport = Viewport::Fixed(Rect::new(0, 0, columns, lines));
+    Drawing::with_options(CrosstermBackend::new(out), TerminalOptions { viewport })
+}
+
+fn size_of(output: &File) -> (u16, u16) {
+    let size = tcgetwinsize(output).map(|size| (size.ws_col, size.ws_row));
+    size.ok().filter(|&(columns, lines)| columns > 0 && lines > 0).unwrap_or(DEFAULT_SIZE)
+}

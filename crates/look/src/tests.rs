@@ -1,0 +1,362 @@
+//! Tests of the whole interface without a terminal: keys go in, and screens come out.
+//!
+//! The screens are files in `tests/screens`. `INSTA_UPDATE=always cargo test -p lop-look` writes them again.
+
+#[path = "../../serve/src/testing/scan.rs"]
+mod scan;
+
+use std::path::PathBuf;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use catalog::Decider;
+use ratatui_core::backend::TestBackend;
+use ratatui_core::terminal::Terminal;
+use testkit::{TempTree, TreeBuilder};
+
+use crate::app::App;
+use crate::effect::Effect;
+use crate::key::{Decoder, Key};
+use crate::screen::{body_height, draw};
+use crate::text::width;
+use crate::work::{Acted, Load, Loaded, News, Work};
+
+const KIB: u64 = 1024;
+
+/// An interface without a terminal.
+struct Interface {
+    app: App,
+    work: Work,
+    decider: Decider,
+    temp: TempTree,
+    size: (u16, u16),
+    /// Work that no test process can do.
+    refused: Vec<Load>,
+    has_quit: bool,
+}
+
+impl Interface {
+    /// Scans a tree, whose files are below `t`, and shows it.
+    fn of(tree: &TreeBuilder) -> Interface {
+        Interface::with_size(tree, (80, 24))
+    }
+
+    fn with_size(tree: &TreeBuilder, size: (u16, u16)) -> Interface {
+        let temp = TempTree::new();
+        let _made = tree.make(temp.path());
+        let catalog = temp.path().join("c.db");
+        scan::scan(&root(&temp).join("t"), &catalog);
+        let decider = Decider::open(&catalog).expect("opens");
+        let nowhere = PathBuf::from("/nowhere/lop");
+        let work = Work::new(nowhere, catalog, temp.path().into()).expect("starts");
+        let dir = root(&temp).join("t").into_os_string().into_encoded_bytes();
+        let app = App::new(Some(dir), |_| "2026-11-30 12:00".into(), body_height(size.1));
+        let (refused, has_quit) = (Vec::new(), false);
+        let mut interface = Interface { app, work, decider, temp, size, refused, has_quit };
+        let effects = interface.app.start();
+        interface.apply(effects);
+        interface
+    }
+
+    /// Types text. Escape sequences are keys.
+    fn types(&mut self, text: &str) -> &mut Interface {
+        let mut decoder = Decoder::default();
+        let mut keys = decoder.push(text.as_bytes());
+        keys.extend(decoder.flush());
+        keys.into_iter().for_each(|key| self.key(key));
+        self
+    }
+
+    fn key(&mut self, key: Key) {
+        let effects = self.app.key(key);
+        self.apply(effects);
+    }
+
+    fn apply(&mut self, effects: Vec<Effect>) {
+        for effect in effects {
+            match effect {
+                Effect::Load(load @ (Load::Space | Load::Groups | Load::Runs)) => self.load(load),
+                Effect::Load(load) => self.refused.push(load),
+                Effect::Decide(scope, choice) => {
+                    let decider = &self.decider;
+                    let decide = |review: &mut review::Review| {
+                        review
+                            .decide(decider, scope, choice, 1)
+                            .map(drop)
+                            .map_err(|e| e.to_string())
+                    };
+                    self.app.groups.change(decide).expect("decided");
+                }
+                Effect::Withdraw(id) => {
+                    let decider = &self.decider;
+                    let withdraw = |review: &mut review::Review| {
+                        review.withdraw(decider, id).map(drop).map_err(|e| e.to_string())
+                    };
+                    self.app.groups.change(withdraw).expect("withdrawn");
+                }
+                Effect::Quit => self.has_quit = true,
+                Effect::Reload => {
+                    let effects = self.app.reload();
+                    self.apply(effects);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn load(&mut self, load: Load) {
+        self.work.start(load, self.decider.catalog()).expect("starts");
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let news = self.work.news();
+            if !news.is_empty() {
+                news.into_iter().for_each(|news| self.tell(news));
+                return;
+            }
+            assert!(Instant::now() < deadline, "the work does not end");
+            sleep(Duration::from_millis(1));
+        }
+    }
+
+    fn tell(&mut self, news: News) {
+        let effects = self.app.news(news);
+        self.apply(effects);
+    }
+
+    /// Returns the screen. The folder of the test has another name each time, so it is replaced, and gaps in its
+    /// lines, whose width depends on that name, are made equal.
+    fn screen(&self) -> String {
+        let (columns, lines) = self.size;
+        let mut terminal = Terminal::new(TestBackend::new(columns, lines)).expect("no terminal");
+        terminal.draw(|frame| draw(&self.app, false, frame.buffer_mut())).expect("draws");
+        let buffer = terminal.backend().buffer();
+        let line = |y| {
+            let (mut line, mut x) = (String::new(), 0);
+            while x < columns {
+                let symbol = buffer[(x, y)].symbol();
+                line.push_str(symbol);
+                // A wide character covers the next cell.
+                x += u16::try_from(width(symbol)).expect("narrow").max(1);
+            }
+            line
+        };
+        let root = root(&self.temp).into_os_string().into_string().expect("UTF-8");
+        let normal = |line: String| match line.contains(&root) {
+            true => line
+                .replace(&root, "/r")
+                .split("  ")
+                .filter(|part| !part.is_empty())
+                .map(str::trim)
+                .collect::<Vec<_>>()
+                .join("  "),
+            false => line.trim_end().to_string(),
+        };
+        (0..lines).map(|y| normal(line(y)) + "\n").collect()
+    }
+
+    #[track_caller]
+    fn shows(&self, text: &str) {
+        let screen = self.screen();
+        assert!(screen.contains(text), "no {text:?} in:\n{screen}");
+    }
+}
+
+fn root(temp: &TempTree) -> PathBuf {
+    temp.path().canonicalize().expect("exists")
+}
+
+/// Asserts that the screen is the one in the file `name`.
+macro_rules! assert_screen {
+    ($name:literal, $interface:expr) => {
+        insta::with_settings!({
+            snapshot_path => "../tests/screens",
+            prepend_module_to_snapshot => false,
+            omit_expression => true,
+        }, {
+            insta::assert_snapshot!($name, $interface.screen());
+        });
+    };
+}
+
+fn photos() -> TreeBuilder {
+    TreeBuilder::new()
+        .seeded("t/photos/2020/one", 1, 300 * KIB)
+        .seeded("t/photos/2021/two", 2, 20 * KIB)
+        .seeded("t/backup/old/photos/one", 1, 300 * KIB)
+        .seeded("t/backup/old/photos/one (1)", 1, 300 * KIB)
+        .seeded("t/backup/two", 2, 20 * KIB)
+        .file("t/notes", "x")
+        .mtime("t/photos/2020/one", 1_000_000_000, 0)
+        .mtime("t/photos/2021/two", 1_000_000_000, 0)
+}
+
+const DOWN: &str = "\x1b[B";
+const LEFT: &str = "\x1b[D";
+
+#[test]
+fn space_is_shown_by_directory() {
+    let mut interface = Interface::of(&photos());
+    assert_screen!("space", interface);
+    interface.types("\r");
+    interface.shows("/r/t/backup");
+    interface.shows("old/");
+    interface.types(LEFT);
+    assert_screen!("space", interface);
+    interface.types("r");
+    interface.shows("by reclaimable space");
+    interface.types("g");
+    interface.shows("Growth is known after the second scan");
+    interface.types("/PHOTO\r");
+    interface.shows("> ");
+    interface.shows("photos/");
+    assert!(!interface.screen().contains("backup/"), "{}", interface.screen());
+    interface.types("\x1b");
+    interface.shows("backup/");
+}
+
+#[test]
+fn a_narrow_terminal_shows_the_same_with_less_room() {
+    let interface = Interface::with_size(&photos(), (60, 12));
+    assert_screen!("space_narrow", interface);
+    assert_screen!("too_small", Interface::with_size(&photos(), (40, 10)));
+    assert_screen!("tiny", Interface::with_size(&photos(), (7, 2)));
+}
+
+#[test]
+fn groups_are_decided_by_rules() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2");
+    assert_screen!("groups", interface);
+    interface.types("d");
+    assert_screen!("rules", interface);
+    interface.types(&format!("{DOWN}\r"));
+    interface.shows("remove 2");
+    interface.types("\r");
+    assert_screen!("group_decided", interface);
+    interface.types("w");
+    interface.shows("Undecided, so nothing happens.");
+    assert_screen!("group_undecided", interface);
+    interface.types("\x1b");
+    interface.types("x");
+    interface.shows("left alone");
+    interface.types("D\r");
+    interface.shows("remove 1");
+    interface.shows("left alone");
+    assert_eq!(interface.decider.catalog().decisions().expect("read").len(), 2);
+}
+
+#[test]
+fn files_are_chosen_one_by_one() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2\r");
+    interface.types("o");
+    interface.shows("> keep");
+    interface.shows("remove");
+    interface.types(&format!("{DOWN} "));
+    interface.shows("chosen");
+    interface.types(" ");
+    // Only the first file stays now, and it must.
+    interface.types("\x1b[H ");
+    interface.shows("At least one file must stay.");
+    let kept = interface.screen().matches("keep ").count();
+    assert!(kept >= 1, "{}", interface.screen());
+}
+
+#[test]
+fn only_groups_of_the_directory_are_listed() {
+    let mut interface = Interface::of(&photos());
+    interface.types(&format!("{DOWN}\r\r2"));
+    interface.shows("/t/photos/2020");
+    interface.shows("1 group,");
+    interface.types("12");
+    interface.types("/size:<1k\r");
+    interface.shows("No groups of identical files here.");
+    interface.types("/bad:x\r");
+    interface.shows("bad:");
+    interface.types("\x1b\x1b");
+    interface.shows("1 group,");
+}
+
+#[test]
+fn hostile_names_are_escaped() {
+    let names: [&[u8]; 3] = [
+        b"t/\x1b[2J\xff\n",
+        "t/\u{202e}gpj.exe".as_bytes(),
+        "t/写真写真写真写真写真写真写真写真写真写真写真写真写真写真写真写真写真/copy".as_bytes(),
+    ];
+    let lay = |tree: TreeBuilder, name: &&[u8]| {
+        tree.seeded(*name, 1, 70 * KIB).mtime(*name, 1_000_000_000, 0)
+    };
+    let tree = names.iter().fold(TreeBuilder::new(), lay);
+    let mut interface = Interface::of(&tree);
+    assert_screen!("hostile_space", interface);
+    interface.types("2\r");
+    assert_screen!("hostile_group", interface);
+}
+
+#[test]
+fn the_help_shows_every_key_of_the_view() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2?");
+    assert_screen!("help", interface);
+    interface.types("\x1b");
+    interface.shows("[2 Groups]");
+    assert!(!interface.has_quit);
+    interface.types("q");
+    assert!(interface.has_quit);
+}
+
+#[test]
+fn files_change_only_after_a_question() {
+    let mut interface = Interface::of(&photos());
+    interface.types("p");
+    interface.shows("Loading");
+    interface.types("a");
+    interface.shows("There is nothing to apply.");
+    let run = Acted {
+        text: "Run 3: 2 files done".into(),
+        run: Some(3),
+        messages: vec!["/a: changed".into()],
+    };
+    interface.types("5");
+    interface.shows("No run has changed files.");
+    interface.refused.clear();
+    interface.types("u");
+    assert_eq!(interface.refused, [], "there is no run");
+    // The result of a run offers its undo.
+    let app = &mut interface.app;
+    let effects = app.begin(Load::Apply);
+    assert_eq!(effects, [Effect::Load(Load::Apply)]);
+    interface.shows("Loading");
+    interface.types("q1p");
+    interface.shows("A run is changing files.");
+    interface.tell(News::Loaded(Loaded::Acted(Ok(run))));
+    interface.shows("/a: changed");
+    interface.types("u");
+    interface.shows("Undo run 3?");
+    interface.types("\r");
+    assert_eq!(interface.refused, [], "only y confirms");
+    interface.types("y");
+    assert_eq!(interface.refused, [Load::Undo(3)]);
+}
+
+#[test]
+fn a_failure_is_shown_in_place_of_the_rows() {
+    let mut interface = Interface::of(&photos());
+    interface.types("3");
+    assert_eq!(interface.refused.len(), 1);
+    interface.shows("Loading");
+    interface.tell(News::Loaded(Loaded::Folders(Err("cannot start lop: no such file".into()))));
+    interface.shows("cannot start lop: no such file");
+    interface.types("4\x1b");
+    interface.shows("Stopped. Press R to load again.");
+}
+
+#[test]
+fn a_change_of_the_catalog_is_announced() {
+    let mut interface = Interface::of(&photos());
+    assert!(interface.app.set_outdated(true));
+    interface.shows("Another process has updated the catalog; press R to reload.");
+    interface.types("R");
+    assert!(!interface.screen().contains("press R"), "{}", interface.screen());
+}

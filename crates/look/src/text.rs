@@ -1,0 +1,137 @@
+//! Names, numbers and columns as text on the screen.
+//!
+//! A name can contain anything, so it reaches the screen only through [`name`], which escapes what could
+//! disturb a terminal or deceive its user.
+
+use runtime::quantity::size;
+use runtime::shown::{shown_name, shown_text};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Stands for the part of a text that has no room.
+const ELLIPSIS: &str = "…";
+
+/// Returns a name or a path as it is shown.
+pub(crate) fn name(bytes: &[u8]) -> String {
+    shown_name(bytes).iter().map(ToString::to_string).collect()
+}
+
+/// Returns a path relative to a directory, or the path itself if it is not below the directory.
+pub(crate) fn below<'p>(dir: &[u8], path: &'p [u8]) -> &'p [u8] {
+    let dir = dir.strip_suffix(b"/").unwrap_or(dir);
+    path.strip_prefix(dir).and_then(|rest| rest.strip_prefix(b"/")).unwrap_or(path)
+}
+
+/// Returns a message that may contain names.
+pub(crate) fn message(text: &str) -> String {
+    shown_text(text.as_bytes()).map(|shown| shown.to_string()).collect()
+}
+
+/// Returns the number of columns that a text takes.
+pub(crate) fn width(text: &str) -> usize {
+    text.width()
+}
+
+/// Returns the beginning of a text that fits into `columns`.
+pub(crate) fn cut(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let mut cut = fitting(text.chars(), columns.saturating_sub(1));
+    cut.push_str(if columns > 0 { ELLIPSIS } else { "" });
+    cut
+}
+
+/// Returns the end of a text that fits into `columns`. The ends of paths tell more than their beginnings.
+pub(crate) fn cut_start(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let end: String =
+        fitting(text.chars().rev(), columns.saturating_sub(1)).chars().rev().collect();
+    if columns > 0 { format!("{ELLIPSIS}{end}") } else { end }
+}
+
+fn fitting(letters: impl Iterator<Item = char>, columns: usize) -> String {
+    let mut left = columns;
+    let fits = |letter: &char| match left.checked_sub(letter.width().unwrap_or(0)) {
+        Some(rest) => {
+            left = rest;
+            true
+        }
+        None => false,
+    };
+    letters.take_while(fits).collect()
+}
+
+/// Returns two texts at the ends of a line. The left one is cut if there is no room for both.
+pub(crate) fn at_ends(left: &str, right: &str, columns: usize) -> String {
+    let room = columns.saturating_sub(width(right) + 2);
+    let left = cut_start(left, room);
+    let gap = columns.saturating_sub(width(&left) + width(right));
+    format!("{left}{}{right}", " ".repeat(gap))
+}
+
+/// Returns a size, or an empty text for 0, so that the other sizes stand out.
+pub(crate) fn size_or_blank(bytes: u64) -> String {
+    if bytes == 0 { String::new() } else { size(bytes) }
+}
+
+/// Returns a difference with its sign, or an empty text for 0.
+pub(crate) fn difference(bytes: i64) -> String {
+    match bytes {
+        0 => String::new(),
+        1.. => format!("+{}", size(bytes.unsigned_abs())),
+        _ => format!("-{}", size(bytes.unsigned_abs())),
+    }
+}
+
+/// Returns a bar for the share `part` of `all`. It consists of ASCII characters, which every terminal has.
+pub(crate) fn bar(part: u64, all: u64, columns: usize) -> String {
+    let scaled = u128::from(part) * columns as u128 / u128::from(all.max(1));
+    let filled = usize::try_from(scaled).map_or(columns, |filled| filled.min(columns));
+    format!("[{}{}]", "#".repeat(filled), " ".repeat(columns - filled))
+}
+
+/// Returns the percentage that `part` is of `all`.
+pub(crate) fn percent(part: u64, all: u64) -> u128 {
+    u128::from(part) * 100 / u128::from(all.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{at_ends, bar, below, cut, cut_start, difference, name, width};
+
+    #[test]
+    fn names_cannot_disturb_the_screen() {
+        assert_eq!(name(b"a\x1b[2J\xff\n"), "a\\x1b[2J\\xff\\n");
+        assert_eq!(name("\u{202e}gpj.exe".as_bytes()), "\\u{202e}gpj.exe");
+    }
+
+    #[test]
+    fn paths_are_relative_to_their_directory() {
+        assert_eq!(below(b"/a", b"/a/b/c"), b"b/c");
+        assert_eq!(below(b"/a", b"/ab"), b"/ab");
+        assert_eq!(below(b"/", b"/a"), b"a");
+    }
+
+    #[test]
+    fn texts_are_cut_by_columns() {
+        assert_eq!(
+            (cut("写真写真", 5), cut_start("写真写真", 5)),
+            ("写真…".into(), "…写真".into())
+        );
+        assert_eq!(
+            (cut("abc", 3), cut("abc", 2), cut("abc", 0)),
+            ("abc".into(), "a…".into(), "".into())
+        );
+        assert_eq!(at_ends("/a/long/path", "right", 14), "…g/path  right");
+        assert_eq!(width(&at_ends("a", "b", 14)), 14);
+    }
+
+    #[test]
+    fn bars_show_shares() {
+        assert_eq!([bar(0, 0, 4), bar(1, 2, 4), bar(9, 2, 4)], ["[    ]", "[##  ]", "[####]"]);
+        assert_eq!(bar(u64::MAX, u64::MAX, 4), "[####]");
+        assert_eq!([difference(-1024), difference(0), difference(5)], ["-1.0 KiB", "", "+5 B"]);
+    }
+}

@@ -1,0 +1,49 @@
+//! Decisions about a group: what keys record, and how its state is shown.
+
+use catalog::{Choice, Scope};
+use review::{Review, Settlement, Status, Void};
+use runtime::quantity::count;
+
+use crate::bindings::Action;
+use crate::effect::{Effect, rules};
+use crate::views::Tone;
+
+/// Returns the effects that record a decision about a group, or the reason why there can be none.
+pub(crate) fn decide(review: &Review, at: u32, ask: impl FnOnce(Scope) -> Effect) -> Vec<Effect> {
+    let unknown = "The digest of this group is not known. Scan its folders again, and decide then.";
+    vec![review.group_scope(at).map_or_else(|| Effect::Say(unknown.into()), ask)]
+}
+
+/// Returns the effects of the keys that have the same meaning for a group and for its files.
+pub(crate) fn act_on_group(review: &Review, at: u32, action: Action) -> Vec<Effect> {
+    match action {
+        Action::Rules => decide(review, at, |scope| {
+            Effect::Ask(rules("Which file of this group stays?".into(), &scope))
+        }),
+        Action::LeaveAlone => decide(review, at, |scope| Effect::Decide(scope, Choice::Leave)),
+        Action::Withdraw => vec![match review.settled().by(at) {
+            Some(id) => Effect::Withdraw(id),
+            None => Effect::Say("There is no decision about this group.".into()),
+        }],
+        _ => Vec::new(),
+    }
+}
+
+/// Returns the state of a group in a few words.
+pub(crate) fn state(review: &Review, at: u32) -> (String, Tone) {
+    match review.settled().status(at) {
+        Status::Undecided => ("undecided".into(), Tone::Plain),
+        Status::Left => ("left alone".into(), Tone::Quiet),
+        Status::Void => (void(review, at).into(), Tone::Warning),
+        Status::Decided => match review.settled().removes(at) {
+            0 => ("keep all".into(), Tone::Good),
+            removes => (format!("remove {}", count(removes.into())), Tone::Good),
+        },
+    }
+}
+
+fn void(review: &Review, at: u32) -> &'static str {
+    let settlement = review.settlement(at);
+    let is_new = matches!(settlement, Settlement::Void { reason: Void::Unseen, .. });
+    if is_new { "new file" } else { "invalid" }
+}

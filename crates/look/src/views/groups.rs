@@ -1,0 +1,255 @@
+//! The groups of identical files that have a file in the directory, and the decisions about them.
+//!
+//! The groups and the decisions are those of `lop serve`: a decision that is made here is in force there.
+//! The list keeps its order while decisions change, so that the cursor stays at its group.
+
+use review::{Filter, Review, Sort};
+use runtime::quantity::{count, counted, size};
+
+use crate::bindings::{Action, Place};
+use crate::effect::{Effect, rules};
+use crate::list::List;
+use crate::text::{below, cut_start, name, width};
+use crate::views::decisions::{act_on_group, state};
+use crate::views::group::GroupView;
+use crate::views::{Remote, Row, View};
+use crate::work::Load;
+
+/// The view.
+#[derive(Debug)]
+pub(crate) struct GroupsView {
+    review: Remote<Box<Review>>,
+    /// The directory whose groups are listed.
+    dir: Vec<u8>,
+    sort: Sort,
+    filter: String,
+    /// The positions of the listed groups.
+    order: Vec<u32>,
+    list: List,
+    /// The group whose files are shown.
+    open: Option<GroupView>,
+}
+
+impl GroupsView {
+    pub(crate) fn new() -> GroupsView {
+        GroupsView {
+            review: Remote::Absent,
+            dir: b"/".to_vec(),
+            sort: Sort::default(),
+            filter: String::new(),
+            order: Vec::new(),
+            list: List::default(),
+            open: None,
+        }
+    }
+
+    /// Shows the groups that have a file in a directory. Returns the effect that loads the groups, if they are
+    /// needed for the first time.
+    pub(crate) fn show(&mut self, dir: &[u8]) -> Vec<Effect> {
+        if self.dir != dir {
+            self.dir = dir.to_vec();
+            (self.list, self.open) = (List::default(), None);
+            self.filter.clear();
+            self.select();
+        }
+        match self.review {
+            Remote::Absent => self.review.load(Load::Groups),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Loads the groups again when they are needed.
+    pub(crate) fn forget(&mut self) {
+        (self.review, self.open) = (Remote::Absent, None);
+    }
+
+    pub(crate) fn set(&mut self, review: Result<Box<Review>, String>) {
+        self.review = Remote::of(review);
+        self.open = None;
+        self.select();
+    }
+
+    /// Changes the decisions with `change`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the groups are not loaded, or if `change` fails.
+    pub(crate) fn change(
+        &mut self,
+        change: impl FnOnce(&mut Review) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let Remote::Ready(review) = &mut self.review else {
+            return Err("the groups are not loaded".into());
+        };
+        change(review)?;
+        if let Some(open) = &mut self.open {
+            open.refresh(review);
+        }
+        Ok(())
+    }
+
+    /// Shows the groups of all directories that match a filter.
+    pub(crate) fn search(&mut self, filter: String) {
+        self.dir = b"/".to_vec();
+        (self.filter, self.list, self.open) = (filter, List::default(), None);
+        self.select();
+    }
+
+    /// Returns the filter of the list: the directory and what the user typed. Returns `None` if the language of filters
+    /// cannot express the directory.
+    fn whole_filter(&self) -> Option<Filter> {
+        let place = match &self.dir[..] {
+            b"/" => String::new(),
+            dir => Filter::term_below(dir)?,
+        };
+        Filter::parse(&format!("{place} {}", self.filter)).ok()
+    }
+
+    fn select(&mut self) {
+        let Some(review) = self.review.ready() else { return };
+        self.order = match self.whole_filter() {
+            Some(filter) => review.select(&filter, self.sort),
+            None => {
+                let filter = Filter::parse(&self.filter).unwrap_or_default();
+                let mut order = review.select(&filter, self.sort);
+                order.retain(|&at| has_file_below(review, at, &self.dir));
+                order
+            }
+        };
+    }
+
+    fn current(&self) -> Option<(&Review, u32)> {
+        let at = self.order.get(self.list.at)?;
+        Some((self.review.ready()?, *at))
+    }
+
+    fn sort(&mut self, sort: Sort) {
+        (self.sort, self.list) = (sort, List::default());
+        self.select();
+    }
+
+    fn decide_all(&self) -> Vec<Effect> {
+        let Some(filter) = self.whole_filter().filter(|filter| !filter.asks_decisions()) else {
+            let text = "No decision can be about this filter. Decide about one group at a time.";
+            return vec![Effect::Say(text.into())];
+        };
+        let groups = counted(self.order.len() as u64, "group", "groups");
+        let title = format!("Decide {groups}: which file stays?");
+        vec![Effect::Ask(rules(title, &Review::filter_scope(&filter)))]
+    }
+}
+
+fn has_file_below(review: &Review, at: u32, dir: &[u8]) -> bool {
+    (0..review.index().group(at).names)
+        .filter_map(|ordinal| review.index().member(at, ordinal))
+        .any(|member| below(dir, &member.path).len() < member.path.len())
+}
+
+impl View for GroupsView {
+    fn place(&self) -> Place {
+        if self.open.is_some() { Place::Group } else { Place::Groups }
+    }
+
+    fn title(&self) -> (String, String) {
+        match (&self.open, self.review.ready()) {
+            (Some(open), Some(review)) => open.title(review),
+            _ => (format!("Groups in {}", name(&self.dir)), format!("by {}", self.sort.word())),
+        }
+    }
+
+    fn heading(&self, _columns: usize) -> String {
+        match &self.open {
+            Some(_) => GroupView::heading(),
+            None => format!("{:>11} {:>20}  {:<11} {}", "reclaimable", "files", "decision", "file"),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match (&self.open, self.review.ready()) {
+            (Some(open), Some(review)) => open.len(review),
+            _ => self.order.len(),
+        }
+    }
+
+    fn row(&self, row: usize, columns: usize) -> Row {
+        let Some(review) = self.review.ready() else { return Row::default() };
+        if let Some(open) = &self.open {
+            return open.row(review, &self.dir, row, columns);
+        }
+        let Some(&at) = self.order.get(row) else { return Row::default() };
+        let group = review.index().group(at);
+        let (state, tone) = state(review, at);
+        let files = format!("{} × {}", count(group.inodes.into()), size(group.size));
+        let path = review.index().first_path(at);
+        let text = format!("{:>11} {files:>20}  {state:<11} ", size(group.reclaimable));
+        let room = columns.saturating_sub(width(&text));
+        Row { text: text + &cut_start(&name(below(&self.dir, &path)), room), tone }
+    }
+
+    fn note(&self) -> Option<String> {
+        let empty = || self.order.is_empty().then(|| "No groups of identical files here.".into());
+        self.review.note().or_else(empty)
+    }
+
+    fn totals(&self) -> String {
+        let Some(review) = self.review.ready() else { return String::new() };
+        if let Some(open) = &self.open {
+            return open.totals(review);
+        }
+        let totals = review.totals(&self.order);
+        format!(
+            "{}, {} reclaimable; {} undecided; removing {} frees {}",
+            counted(totals.groups, "group", "groups"),
+            size(totals.reclaimable),
+            count(totals.undecided),
+            counted(totals.removes, "file", "files"),
+            size(totals.frees)
+        )
+    }
+
+    fn list(&self) -> &List {
+        self.open.as_ref().map_or(&self.list, |open| &open.list)
+    }
+
+    fn list_mut(&mut self) -> &mut List {
+        self.open.as_mut().map_or(&mut self.list, |open| &mut open.list)
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        if let (Some(open), Some(review)) = (&self.open, self.review.ready()) {
+            if matches!(action, Action::Leave | Action::Back) {
+                self.open = None;
+                return Vec::new();
+            }
+            return open.act(review, action);
+        }
+        match action {
+            Action::Open => {
+                self.open = self.current().map(|(review, at)| GroupView::new(review, at));
+            }
+            Action::BySize => self.sort(Sort::Size),
+            Action::ByReclaimable => self.sort(Sort::Reclaimable),
+            Action::ByCopies => self.sort(Sort::Copies),
+            Action::RulesForAll if !self.order.is_empty() => return self.decide_all(),
+            Action::Back => return self.review.stop(Load::Groups),
+            _ => {
+                let current = self.current();
+                return current
+                    .map_or_else(Vec::new, |(review, at)| act_on_group(review, at, action));
+            }
+        }
+        Vec::new()
+    }
+
+    fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    fn set_filter(&mut self, text: &str) -> Result<(), String> {
+        Filter::parse(text).map_err(|error| error.to_string())?;
+        text.clone_into(&mut self.filter);
+        self.list = List::default();
+        self.select();
+        Ok(())
+    }
+}

@@ -1,0 +1,69 @@
+//! The help: all keys, those of the current view first.
+
+use crate::bindings::{Action, Binding, Place, of};
+use crate::effect::Effect;
+use crate::list::List;
+use crate::text::{cut, width};
+use crate::views::{Row, Tone, View};
+
+/// The view.
+#[derive(Debug)]
+pub(crate) struct HelpView {
+    bindings: Vec<&'static Binding>,
+    list: List,
+}
+
+/// Number of columns for the keys.
+const KEYS: usize = 18;
+
+impl HelpView {
+    /// Shows the keys of a place.
+    pub(crate) fn new(place: Place) -> HelpView {
+        HelpView { bindings: of(place).collect(), list: List::default() }
+    }
+}
+
+impl View for HelpView {
+    fn place(&self) -> Place {
+        Place::Help
+    }
+
+    fn title(&self) -> (String, String) {
+        ("Keys of this view".into(), "Esc leaves the help".into())
+    }
+
+    fn heading(&self, _columns: usize) -> String {
+        format!("{:<KEYS$}{}", "keys", "meaning")
+    }
+
+    fn len(&self) -> usize {
+        self.bindings.len()
+    }
+
+    fn row(&self, at: usize, columns: usize) -> Row {
+        let Some(binding) = self.bindings.get(at) else { return Row::default() };
+        let gap = " ".repeat(KEYS.saturating_sub(width(binding.label)));
+        let text = format!("{}{gap}{}", binding.label, binding.does);
+        Row { text: cut(&text, columns), tone: Tone::Plain }
+    }
+
+    fn note(&self) -> Option<String> {
+        None
+    }
+
+    fn totals(&self) -> String {
+        "Files change only after a question. See also: lop man look".into()
+    }
+
+    fn list(&self) -> &List {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut List {
+        &mut self.list
+    }
+
+    fn act(&mut self, _action: Action) -> Vec<Effect> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,232 @@
+//! The plan that the decisions make, and the result of carrying it out.
+//!
+//! The plan is the one that `lop dedupe --decided` makes. Applying it takes a confirmation that names the
+//! number of files and the bytes.
+
+use action::plan::Kind;
+use runtime::quantity::{counted, size};
+
+use crate::bindings::{Action, Place};
+use crate::effect::{Dialog, Effect, KINDS, kinds};
+use crate::list::List;
+use crate::text::{cut, cut_start, message, name, width};
+use crate::views::runs::ask_undo;
+use crate::views::{Remote, Row, Tone, View};
+use crate::work::{Acted, Load, PlanFile};
+
+/// The plan.
+#[derive(Debug)]
+pub(crate) struct PlanView {
+    plan: Remote<PlanFile>,
+    kind: Kind,
+    list: List,
+}
+
+impl PlanView {
+    /// Starts to make a plan. Hard links keep a file under every name, so they are the first choice.
+    pub(crate) fn new(kind: Kind) -> (PlanView, Vec<Effect>) {
+        let mut plan = Remote::Absent;
+        let effects = plan.load(Load::Plan(kind));
+        (PlanView { plan, kind, list: List::default() }, effects)
+    }
+
+    pub(crate) fn progress(&mut self, text: String) {
+        self.plan = Remote::Loading(text);
+    }
+
+    pub(crate) fn set(&mut self, plan: Result<PlanFile, String>) {
+        self.plan = Remote::of(plan);
+    }
+
+    pub(crate) fn is_loading(&self) -> bool {
+        matches!(self.plan, Remote::Loading(_))
+    }
+
+    fn word(&self) -> &'static str {
+        KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or("", |(_, word, _)| word)
+    }
+
+    fn apply(&self) -> Vec<Effect> {
+        let Some(plan) = self.plan.ready().filter(|plan| plan.len() > 0) else {
+            return vec![Effect::Say("There is nothing to apply.".into())];
+        };
+        let files = counted(plan.len() as u64, "file", "files");
+        let frees = match plan.frees {
+            0 => String::new(),
+            bytes => format!(", {} to free", size(bytes)),
+        };
+        let question = format!("{}: change {files}{frees}?", capitalized(self.word()));
+        let effect = Box::new(Effect::Load(Load::Apply));
+        vec![Effect::Ask(Dialog::Confirm { question, effect })]
+    }
+}
+
+fn capitalized(word: &str) -> String {
+    let (first, rest) = word.split_at(word.len().min(1));
+    first.to_uppercase() + rest
+}
+
+impl View for PlanView {
+    fn place(&self) -> Place {
+        Place::Plan
+    }
+
+    fn title(&self) -> (String, String) {
+        ("Plan: what the decisions would do".into(), format!("by {} (b changes it)", self.word()))
+    }
+
+    fn heading(&self, _columns: usize) -> String {
+        format!(
+            "{:<11} {:>10}  {}",
+            "action", "size", "file, and the file that stays, with the reason"
+        )
+    }
+
+    fn len(&self) -> usize {
+        // Two rows per action: the file, and the file that stays.
+        self.plan.ready().map_or(0, |plan| 2 * plan.len())
+    }
+
+    fn row(&self, at: usize, columns: usize) -> Row {
+        let action = self.plan.ready().and_then(|plan| plan.action(at / 2));
+        let Some(action) = action else { return Row::default() };
+        let text = match at % 2 {
+            0 => format!("{:<11} {:>10}  ", action.kind.word(), size(action.size)),
+            _ => format!("{:<11} {:>10}  ", "  keep", ""),
+        };
+        let why = if at % 2 == 0 { String::new() } else { format!("  ({})", message(&action.why)) };
+        let path = if at % 2 == 0 { &action.path } else { &action.kept };
+        let why = cut(&why, columns / 2);
+        let room = columns.saturating_sub(width(&text) + width(&why));
+        let tone = if at % 2 == 0 { Tone::Plain } else { Tone::Quiet };
+        Row { text: text + &cut_start(&name(path), room) + &why, tone }
+    }
+
+    fn note(&self) -> Option<String> {
+        let empty = || {
+            (self.len() == 0).then(|| {
+                let text =
+                    "Nothing to do. Decide in the view of groups which files stay (2, then d).";
+                text.to_string()
+            })
+        };
+        self.plan.note().or_else(empty)
+    }
+
+    fn totals(&self) -> String {
+        let Some(plan) = self.plan.ready() else { return String::new() };
+        let files = counted(plan.len() as u64, "file", "files");
+        let mut text =
+            format!("{files} to change, {} to free; nothing was changed", size(plan.frees));
+        if let Some(first) = plan.messages.first() {
+            text.push_str(&format!("; {}", message(first)));
+        }
+        text
+    }
+
+    fn list(&self) -> &List {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut List {
+        &mut self.list
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Apply => self.apply(),
+            Action::OtherKind => vec![Effect::Ask(kinds(self.kind))],
+            Action::Back => self.plan.stop(Load::Plan(self.kind)),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The result of a run or an undo, while it is running and afterwards.
+#[derive(Debug)]
+pub(crate) struct OutcomeView {
+    outcome: Remote<Acted>,
+    load: Load,
+    list: List,
+}
+
+impl OutcomeView {
+    pub(crate) fn new(load: Load) -> OutcomeView {
+        OutcomeView { outcome: Remote::Loading(String::new()), load, list: List::default() }
+    }
+
+    pub(crate) fn progress(&mut self, text: String) {
+        self.outcome = Remote::Loading(text);
+    }
+
+    pub(crate) fn set(&mut self, outcome: Result<Acted, String>) {
+        self.outcome = Remote::of(outcome);
+    }
+
+    /// Returns whether files are being changed.
+    pub(crate) fn is_running(&self) -> bool {
+        matches!(self.outcome, Remote::Loading(_))
+    }
+}
+
+impl View for OutcomeView {
+    fn place(&self) -> Place {
+        Place::Outcome
+    }
+
+    fn title(&self) -> (String, String) {
+        let title = match self.load {
+            Load::Undo(run) => format!("Undo of run {run}"),
+            _ => "Run".into(),
+        };
+        let state = if self.is_running() { "running" } else { "ended" };
+        (title, state.into())
+    }
+
+    fn heading(&self, _columns: usize) -> String {
+        self.outcome.ready().map(|acted| message(&acted.text)).unwrap_or_default()
+    }
+
+    fn len(&self) -> usize {
+        self.outcome.ready().map_or(0, |acted| acted.messages.len())
+    }
+
+    fn row(&self, at: usize, columns: usize) -> Row {
+        let text = self.outcome.ready().and_then(|acted| acted.messages.get(at));
+        Row {
+            text: text.map(|text| cut(&message(text), columns)).unwrap_or_default(),
+            tone: Tone::Plain,
+        }
+    }
+
+    fn note(&self) -> Option<String> {
+        let no_messages = || (self.len() == 0).then(|| "Press Esc to go back.".to_string());
+        self.outcome.note().or_else(no_messages)
+    }
+
+    fn totals(&self) -> String {
+        match self.outcome.ready() {
+            Some(Acted { run: Some(run), .. }) => format!("u undoes run {run}"),
+            _ => String::new(),
+        }
+    }
+
+    fn list(&self) -> &List {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut List {
+        &mut self.list
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match (action, &self.outcome) {
+            (Action::Undo, Remote::Ready(Acted { run: Some(run), .. })) => {
+                vec![ask_undo(*run, None)]
+            }
+            // The run ends after the file that it is working on, and reports what it has done.
+            (Action::Back, Remote::Loading(_)) => vec![Effect::Cancel(self.load.clone())],
+            _ => Vec::new(),
+        }
+    }
+}

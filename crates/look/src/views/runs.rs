@@ -1,0 +1,126 @@
+//! The runs that changed files, newest first.
+
+use action::run::RunSummary;
+use runtime::quantity::{count, counted, size};
+
+use crate::bindings::{Action, Place};
+use crate::effect::{Dialog, Effect};
+use crate::list::List;
+use crate::text::cut;
+use crate::views::{Remote, Row, Tone, View};
+use crate::work::Load;
+
+/// The view.
+#[derive(Debug)]
+pub(crate) struct RunsView {
+    runs: Remote<Vec<RunSummary>>,
+    list: List,
+    local_time: fn(i64) -> String,
+}
+
+impl RunsView {
+    pub(crate) fn new(local_time: fn(i64) -> String) -> RunsView {
+        RunsView { runs: Remote::Absent, list: List::default(), local_time }
+    }
+
+    /// Returns the effect that lists the runs. Any lop process can add one, so they are listed each time.
+    pub(crate) fn show(&mut self) -> Vec<Effect> {
+        match self.runs {
+            Remote::Ready(_) => vec![Effect::Load(Load::Runs)],
+            _ => self.runs.load(Load::Runs),
+        }
+    }
+
+    pub(crate) fn set(&mut self, runs: Result<Vec<RunSummary>, String>) {
+        self.runs = Remote::of(runs);
+    }
+
+    fn undo(&self) -> Vec<Effect> {
+        let run = self.runs.ready().and_then(|runs| runs.get(self.list.at));
+        vec![match run {
+            None => return Vec::new(),
+            Some(run) if run.can_be_undone() => ask_undo(run.run, Some(run.still_changed())),
+            Some(run) => Effect::Say(format!("Run {} has nothing left to restore.", run.run)),
+        }]
+    }
+}
+
+/// Returns the question before an undo.
+pub(crate) fn ask_undo(run: u64, files: Option<u64>) -> Effect {
+    let files = files.map(|files| format!(" and restore {}", counted(files, "file", "files")));
+    let question = format!("Undo run {run}{}?", files.unwrap_or_default());
+    Effect::Ask(Dialog::Confirm { question, effect: Box::new(Effect::Load(Load::Undo(run))) })
+}
+
+fn result(run: &RunSummary) -> String {
+    let mut text = counted(run.done, "file", "files");
+    if run.freed > 0 {
+        text.push_str(&format!(", {} freed", size(run.freed)));
+    }
+    let others = [
+        (run.already, "already done"),
+        (run.failed, "left alone"),
+        (run.undone, "undone"),
+        (run.purged, "purged"),
+    ];
+    for (number, what) in others.into_iter().filter(|(number, _)| *number > 0) {
+        text.push_str(&format!(", {} {what}", count(number)));
+    }
+    text.push_str(if run.ended_ms.is_none() { ", interrupted" } else { "" });
+    text
+}
+
+impl View for RunsView {
+    fn place(&self) -> Place {
+        Place::Runs
+    }
+
+    fn title(&self) -> (String, String) {
+        ("Runs that changed files".into(), "newest first".into())
+    }
+
+    fn heading(&self, _columns: usize) -> String {
+        format!("{:>5}  {:<16}  {:<10}  {}", "run", "start", "action", "result")
+    }
+
+    fn len(&self) -> usize {
+        self.runs.ready().map_or(0, Vec::len)
+    }
+
+    fn row(&self, at: usize, columns: usize) -> Row {
+        let Some(run) = self.runs.ready().and_then(|runs| runs.get(at)) else {
+            return Row::default();
+        };
+        let start = (self.local_time)(run.started_ms);
+        let (number, action) = (run.run, run.kind.word());
+        let text = format!("{number:>5}  {start:<16}  {action:<10}  {}", result(run));
+        let tone = if run.can_be_undone() { Tone::Plain } else { Tone::Quiet };
+        Row { text: cut(&text, columns), tone }
+    }
+
+    fn note(&self) -> Option<String> {
+        let empty = || (self.len() == 0).then(|| "No run has changed files.".to_string());
+        self.runs.note().or_else(empty)
+    }
+
+    fn totals(&self) -> String {
+        let runs = counted(self.len() as u64, "run", "runs");
+        if self.len() > 0 { format!("{runs}; u undoes the run of the cursor") } else { runs }
+    }
+
+    fn list(&self) -> &List {
+        &self.list
+    }
+
+    fn list_mut(&mut self) -> &mut List {
+        &mut self.list
+    }
+
+    fn act(&mut self, action: Action) -> Vec<Effect> {
+        match action {
+            Action::Undo => self.undo(),
+            Action::Back => self.runs.stop(Load::Runs),
+            _ => Vec::new(),
+        }
+    }
+}

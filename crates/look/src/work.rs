@@ -1,0 +1,333 @@
+//! Work on other threads: reading the catalog, and lop processes.
+//!
+//! At most one piece of work of each [`Slot`] runs. Newer work replaces older work, whose result is then
+//! dropped. A thread wakes the event loop by a byte in a socket, so that the loop needs no clock.
+//!
+//! Other processes may change files while this one waits, so a process that acts on files gets its own
+//! process group and survives this program.
+
+mod child;
+mod documents;
+
+use std::any::Any;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use action::plan::Kind;
+use action::run::{RunSummary, Runs};
+use catalog::Catalog;
+use review::Review;
+use runtime::epoch::now_ns;
+use space::{Comparisons, Space};
+
+use self::child::{Lop, Stop};
+pub(crate) use self::documents::{FolderKind, PlanFile, Relation, Uniques};
+use crate::error::with_causes;
+
+/// Work for another thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Load {
+    /// Computes the sizes of all directories.
+    Space,
+    /// Loads the groups and the decisions.
+    Groups,
+    /// Compares the folders below a path.
+    Folders(Vec<u8>),
+    /// Finds the files below a path that have no copy outside.
+    Uniques(Vec<u8>),
+    /// Lists the runs.
+    Runs,
+    /// Makes a plan from the decisions.
+    Plan(Kind),
+    /// Carries out the last plan.
+    Apply,
+    /// Restores the files that a run changed.
+    Undo(u64),
+}
+
+/// Kinds of work that replace each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Slot {
+    Space,
+    Groups,
+    Folders,
+    Uniques,
+    Runs,
+    Plan,
+    /// Work that changes files.
+    Act,
+}
+
+impl Load {
+    pub(crate) fn slot(&self) -> Slot {
+        match self {
+            Load::Space => Slot::Space,
+            Load::Groups => Slot::Groups,
+            Load::Folders(_) => Slot::Folders,
+            Load::Uniques(_) => Slot::Uniques,
+            Load::Runs => Slot::Runs,
+            Load::Plan(_) => Slot::Plan,
+            Load::Apply | Load::Undo(_) => Slot::Act,
+        }
+    }
+}
+
+/// The result of some work, or the reason why there is none.
+#[derive(Debug)]
+pub(crate) enum Loaded {
+    Space(Result<Sizes, String>),
+    Groups(Result<Box<Review>, String>),
+    Folders(Result<Vec<Relation>, String>),
+    Uniques(Result<Uniques, String>),
+    Runs(Result<Vec<RunSummary>, String>),
+    Plan(Result<PlanFile, String>),
+    Acted(Result<Acted, String>),
+}
+
+impl Loaded {
+    /// Returns the result of work that could not be done.
+    pub(crate) fn failed(slot: Slot, why: String) -> Loaded {
+        match slot {
+            Slot::Space => Loaded::Space(Err(why)),
+            Slot::Groups => Loaded::Groups(Err(why)),
+            Slot::Folders => Loaded::Folders(Err(why)),
+            Slot::Uniques => Loaded::Uniques(Err(why)),
+            Slot::Runs => Loaded::Runs(Err(why)),
+            Slot::Plan => Loaded::Plan(Err(why)),
+            Slot::Act => Loaded::Acted(Err(why)),
+        }
+    }
+}
+
+/// The directories of a catalog.
+#[derive(Debug)]
+pub(crate) struct Sizes {
+    pub(crate) space: Space,
+    /// The scans that the growth of directories refers to.
+    pub(crate) comparisons: Comparisons,
+}
+
+/// The result of a run or an undo.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Acted {
+    pub(crate) text: String,
+    /// The run, if it can be undone.
+    pub(crate) run: Option<u64>,
+    /// The files that were left alone, and other messages.
+    pub(crate) messages: Vec<String>,
+}
+
+/// Something that the event loop has to know.
+#[derive(Debug)]
+pub(crate) enum News {
+    Progress(Slot, String),
+    Loaded(Loaded),
+}
+
+enum Report {
+    Progress(String),
+    Loaded(Loaded),
+    Panicked(Box<dyn Any + Send>),
+}
+
+/// The work that is running.
+#[derive(Debug)]
+struct Running {
+    slot: Slot,
+    number: u64,
+    stop: Stop,
+}
+
+/// The threads, and their results.
+pub(crate) struct Work {
+    program: PathBuf,
+    catalog: PathBuf,
+    temp_dir: PathBuf,
+    running: Vec<Running>,
+    /// The file of the last plan.
+    plan: Option<File>,
+    last: u64,
+    sender: Sender<(u64, Report)>,
+    receiver: Receiver<(u64, Report)>,
+    /// Both ends of the socket: threads write, the event loop reads.
+    wake: (UnixStream, UnixStream),
+}
+
+impl Work {
+    /// Prepares to work on a catalog. `program` is lop.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no socket can be created.
+    pub(crate) fn new(program: PathBuf, catalog: PathBuf, temp_dir: PathBuf) -> io::Result<Work> {
+        let (sender, receiver) = channel();
+        let wake = UnixStream::pair()?;
+        wake.0.set_nonblocking(true)?;
+        wake.1.set_nonblocking(true)?;
+        let (running, plan, last) = (Vec::new(), None, 0);
+        Ok(Work { program, catalog, temp_dir, running, plan, last, sender, receiver, wake })
+    }
+
+    /// Returns the descriptor that becomes readable when there is news.
+    pub(crate) fn wakes(&self) -> BorrowedFd<'_> {
+        self.wake.0.as_fd()
+    }
+
+    /// Returns whether a process is changing files.
+    pub(crate) fn is_acting(&self) -> bool {
+        self.running.iter().any(|running| running.slot == Slot::Act)
+    }
+
+    /// Stops the work of a slot. The result of this work is dropped, except that of work that changes files.
+    pub(crate) fn cancel(&mut self, slot: Slot) {
+        self.running.iter().filter(|one| one.slot == slot).for_each(|one| one.stop.stop());
+        self.running.retain(|one| one.slot != slot || slot == Slot::Act);
+    }
+
+    /// Stops all work except that which changes files.
+    pub(crate) fn cancel_all(&mut self) {
+        let slots: Vec<Slot> = self.running.iter().map(|running| running.slot).collect();
+        slots.into_iter().filter(|slot| *slot != Slot::Act).for_each(|slot| self.cancel(slot));
+    }
+
+    /// Starts work. `catalog` is open already, because opening it by its path would release the locks of
+    /// the other connections.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be opened again, or if no thread or no file can be created.
+    pub(crate) fn start(&mut self, load: Load, catalog: &Catalog) -> Result<(), String> {
+        let slot = load.slot();
+        if slot == Slot::Act && self.is_acting() {
+            return Err("another run must end first".into());
+        }
+        self.cancel(slot);
+        let job = self.job(load, catalog)?;
+        self.last += 1;
+        let (number, stop) = (self.last, Stop::default());
+        let (mut feedback, theirs) = (self.feedback(number)?, stop.clone());
+        let work = move || {
+            let mut tell = feedback.clone_for_progress();
+            let done = catch_unwind(AssertUnwindSafe(|| job(&theirs, &mut tell)));
+            feedback.send(done.map_or_else(Report::Panicked, Report::Loaded));
+        };
+        let thread = std::thread::Builder::new().name(format!("{slot:?}").to_lowercase());
+        thread.spawn(work).map_err(|error| format!("cannot start a thread: {error}"))?;
+        self.running.push(Running { slot, number, stop });
+        Ok(())
+    }
+
+    /// Returns what has happened, and continues the panic of a thread.
+    pub(crate) fn news(&mut self) -> Vec<News> {
+        // The bytes only wake the loop. Their number does not matter.
+        let _drained = (&self.wake.0).read(&mut [0; 64]);
+        let mut news = Vec::new();
+        for (number, report) in self.receiver.try_iter().collect::<Vec<_>>() {
+            let found = self.running.iter().position(|running| running.number == number);
+            match report {
+                Report::Panicked(panic) => std::panic::resume_unwind(panic),
+                Report::Progress(text) => {
+                    news.extend(found.map(|at| News::Progress(self.running[at].slot, text)));
+                }
+                Report::Loaded(loaded) => {
+                    let running = found.map(|at| self.running.remove(at));
+                    news.extend(running.map(|_| News::Loaded(loaded)));
+                }
+            }
+        }
+        news
+    }
+
+    fn feedback(&self, number: u64) -> Result<Feedback, String> {
+        let wake = self.wake.1.try_clone();
+        let wake = wake.map_err(|error| format!("cannot start work: {error}"))?;
+        Ok(Feedback { number, sender: self.sender.clone(), wake: wake.into() })
+    }
+
+    fn job(&mut self, load: Load, catalog: &Catalog) -> Result<Job, String> {
+        let lop = Lop::new(&self.program, &self.catalog);
+        let reopen = || catalog.reopen().map_err(|error| with_causes(&error));
+        let runs = Catalog::runs_dir(&self.catalog);
+        Ok(match load {
+            Load::Space => {
+                let catalog = reopen()?;
+                Box::new(move |_, _| Loaded::Space(load_sizes(&catalog, &runs)))
+            }
+            Load::Groups => {
+                let catalog = reopen()?;
+                Box::new(move |_, _| {
+                    let review = Review::load(&catalog, now_ns()).map(Box::new);
+                    Loaded::Groups(review.map_err(|error| with_causes(&error)))
+                })
+            }
+            Load::Runs => Box::new(move |_, _| Loaded::Runs(list_runs(&runs))),
+            Load::Folders(dir) => {
+                Box::new(move |stop, tell| Loaded::Folders(lop.folders(&dir, stop, tell)))
+            }
+            Load::Uniques(dir) => {
+                Box::new(move |stop, tell| Loaded::Uniques(lop.uniques(&dir, stop, tell)))
+            }
+            Load::Plan(kind) => {
+                let file = runtime::unnamed_file(&self.temp_dir)
+                    .map_err(|error| format!("cannot create a file for the plan: {error}"))?;
+                self.plan = file.try_clone().ok();
+                Box::new(move |stop, tell| Loaded::Plan(lop.plan(kind, file, stop, tell)))
+            }
+            Load::Apply => {
+                let file = self.plan.as_ref().and_then(|file| file.try_clone().ok());
+                let file = file.ok_or("there is no plan")?;
+                Box::new(move |stop, tell| Loaded::Acted(lop.apply(file, stop, tell)))
+            }
+            Load::Undo(run) => Box::new(move |stop, tell| Loaded::Acted(lop.undo(run, stop, tell))),
+        })
+    }
+}
+
+type Job = Box<dyn FnOnce(&Stop, &mut dyn FnMut(String)) -> Loaded + Send>;
+
+/// Sends reports to the event loop, and wakes it.
+#[derive(Clone)]
+struct Feedback {
+    number: u64,
+    sender: Sender<(u64, Report)>,
+    wake: std::sync::Arc<UnixStream>,
+}
+
+impl Feedback {
+    /// Sends a report. Nobody hears it if the program is ending.
+    fn send(&mut self, report: Report) {
+        if self.sender.send((self.number, report)).is_ok() {
+            // If the socket is full, the loop is about to wake up.
+            let _full = (&*self.wake).write(&[0]);
+        }
+    }
+
+    fn clone_for_progress(&self) -> impl FnMut(String) + use<> {
+        let mut feedback = self.clone();
+        move |text| feedback.send(Report::Progress(text))
+    }
+}
+
+fn load_sizes(catalog: &Catalog, runs: &std::path::Path) -> Result<Sizes, String> {
+    let load = || {
+        let mut space = Space::load(catalog)?;
+        // Growth needs no journals, so journals that cannot be examined do not matter.
+        let changed_ms = Runs::last_change_ms(runs).unwrap_or(None);
+        let comparisons = space.compare_scans(catalog, None, changed_ms)?;
+        Ok(Sizes { space, comparisons })
+    };
+    load().map_err(|error: catalog::Error| with_causes(&error))
+}
+
+/// Returns the runs, newest first. Journals that cannot be read are left out; `lop history` names them.
+fn list_runs(folder: &std::path::Path) -> Result<Vec<RunSummary>, String> {
+    let runs = Runs::list(folder).map_err(|error| with_causes(&error))?;
+    let mut runs: Vec<RunSummary> = runs.into_iter().filter_map(Result::ok).collect();
+    runs.reverse();
+    Ok(runs)
+}
