@@ -52,6 +52,9 @@ _lop() {
             lop,import)
                 cmd="lop__subcmd__import"
                 ;;
+            lop,look)
+                cmd="lop__subcmd__look"
+                ;;
             lop,ls)
                 cmd="lop__subcmd__ls"
                 ;;
@@ -147,6 +150,9 @@ _lop() {
                 ;;
             lop__subcmd__help,import)
                 cmd="lop__subcmd__help__subcmd__import"
+                ;;
+            lop__subcmd__help,look)
+                cmd="lop__subcmd__help__subcmd__look"
                 ;;
             lop__subcmd__help,ls)
                 cmd="lop__subcmd__help__subcmd__ls"
@@ -248,7 +254,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan watch report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey config man completions mirror-server generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls space look dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -772,7 +778,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan watch report file ls space dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey config man completions mirror-server generate help"
+            opts="scan report file ls space look dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -940,6 +946,20 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help__subcmd__import)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__help__subcmd__look)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1313,6 +1333,43 @@ _lop() {
             return 0
             ;;
         lop__subcmd__import)
+            opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --catalog)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --progress)
+                    COMPREPLY=($(compgen -W "auto always never json" -- "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        lop__subcmd__look)
             opts="-q -v -h --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
