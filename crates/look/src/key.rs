@@ -96,9 +96,8 @@ impl Decoder {
 
 fn begin(bytes: &[u8]) -> Begin {
     match *bytes {
-        [ESC] => Begin::Incomplete,
         [ESC, b'[', ref rest @ ..] => control_sequence(rest),
-        [ESC, b'O'] => Begin::Incomplete,
+        [ESC] | [ESC, b'O'] => Begin::Incomplete,
         [ESC, b'O', last, ..] => Begin::Key(3, of_final(last, b"")),
         [ESC, ..] => Begin::Key(1, Some(Key::Esc)),
         [b'\r' | b'\n', ..] => Begin::Key(1, Some(Key::Enter)),

@@ -113,9 +113,12 @@ impl Page<'_> {
 
     fn tabs(&mut self, current: usize) {
         let mut x = self.area.x;
-        let tabs = TABS.iter().enumerate().map(|(at, name)| match at == current {
-            true => (format!("[{} {name}]", at + 1), self.theme.bold()),
-            false => (format!(" {} {name} ", at + 1), Style::new()),
+        let tabs = TABS.iter().enumerate().map(|(at, name)| {
+            if at == current {
+                (format!("[{} {name}]", at + 1), self.theme.bold())
+            } else {
+                (format!(" {} {name} ", at + 1), Style::new())
+            }
         });
         let tabs: Vec<_> =
             [("lop look  ".to_string(), Style::new())].into_iter().chain(tabs).collect();

@@ -63,7 +63,9 @@ impl Interface {
         let mut decoder = Decoder::default();
         let mut keys = decoder.push(text.as_bytes());
         keys.extend(decoder.flush());
-        keys.into_iter().for_each(|key| self.key(key));
+        for key in keys {
+            self.key(key);
+        }
         self
     }
 
@@ -110,7 +112,9 @@ impl Interface {
         loop {
             let news = self.work.news();
             if !news.is_empty() {
-                news.into_iter().for_each(|news| self.tell(news));
+                for news in news {
+                    self.tell(news);
+                }
                 return;
             }
             assert!(Instant::now() < deadline, "the work does not end");
@@ -141,15 +145,13 @@ impl Interface {
             line
         };
         let root = root(&self.temp).into_os_string().into_string().expect("UTF-8");
-        let normal = |line: String| match line.contains(&root) {
-            true => line
-                .replace(&root, "/r")
-                .split("  ")
-                .filter(|part| !part.is_empty())
-                .map(str::trim)
-                .collect::<Vec<_>>()
-                .join("  "),
-            false => line.trim_end().to_string(),
+        let normal = |line: String| {
+            if !line.contains(&root) {
+                return line.trim_end().to_string();
+            }
+            let line = line.replace(&root, "/r");
+            let parts = line.split("  ").filter(|part| !part.is_empty()).map(str::trim);
+            parts.collect::<Vec<_>>().join("  ")
         };
         (0..lines).map(|y| normal(line(y)) + "\n").collect()
     }

@@ -122,7 +122,7 @@ mod tests {
         );
         assert_eq!(
             (cut("abc", 3), cut("abc", 2), cut("abc", 0)),
-            ("abc".into(), "a…".into(), "".into())
+            ("abc".into(), "a…".into(), String::new())
         );
         assert_eq!(at_ends("/a/long/path", "right", 14), "…g/path  right");
         assert_eq!(width(&at_ends("a", "b", 14)), 14);

@@ -44,6 +44,8 @@ impl Tmux {
             }
             done => assert!(done.expect("tmux runs").status.success(), "tmux does not start"),
         }
+        // A status line would take one of the lines.
+        tmux.resize(size.0, size.1);
         tmux.wait_for(PROMPT);
         Some(tmux)
     }

@@ -69,13 +69,11 @@ impl FoldersView {
         let relation = at.zip(self.related.ready()).and_then(|(&at, related)| related.get(at));
         let Some(relation) = relation else { return Vec::new() };
         let terms = relation.dirs.iter().map(|dir| Filter::term_below(&dir.bytes()));
-        match terms.collect::<Option<Vec<String>>>() {
-            Some(terms) => vec![Effect::ShowGroups(terms.join(" "))],
-            None => {
-                let text = "The language of filters cannot express the names of these folders.";
-                vec![Effect::Say(text.into())]
-            }
-        }
+        let Some(terms) = terms.collect::<Option<Vec<String>>>() else {
+            let text = "The language of filters cannot express the names of these folders.";
+            return vec![Effect::Say(text.into())];
+        };
+        vec![Effect::ShowGroups(terms.join(" "))]
     }
 }
 

@@ -107,14 +107,13 @@ impl GroupsView {
 
     fn select(&mut self) {
         let Some(review) = self.review.ready() else { return };
-        self.order = match self.whole_filter() {
-            Some(filter) => review.select(&filter, self.sort),
-            None => {
-                let filter = Filter::parse(&self.filter).unwrap_or_default();
-                let mut order = review.select(&filter, self.sort);
-                order.retain(|&at| has_file_below(review, at, &self.dir));
-                order
-            }
+        self.order = if let Some(filter) = self.whole_filter() {
+            review.select(&filter, self.sort)
+        } else {
+            let filter = Filter::parse(&self.filter).unwrap_or_default();
+            let mut order = review.select(&filter, self.sort);
+            order.retain(|&at| has_file_below(review, at, &self.dir));
+            order
         };
     }
 

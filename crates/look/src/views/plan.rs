@@ -3,7 +3,7 @@
 //! The plan is the one that `lop dedupe --decided` makes. Applying it takes a confirmation that names the
 //! number of files and the bytes.
 
-use action::plan::Kind;
+use action::plan::{Kind, SavedAction};
 use runtime::quantity::{counted, size};
 
 use crate::bindings::{Action, Place};
@@ -90,16 +90,17 @@ impl View for PlanView {
     fn row(&self, at: usize, columns: usize) -> Row {
         let action = self.plan.ready().and_then(|plan| plan.action(at / 2));
         let Some(action) = action else { return Row::default() };
-        let text = match at % 2 {
-            0 => format!("{:<11} {:>10}  ", action.kind.word(), size(action.size)),
-            _ => format!("{:<11} {:>10}  ", "  keep", ""),
+        let SavedAction { kind, path, kept, why, size: bytes } = action;
+        let (text, path, why, tone) = if at.is_multiple_of(2) {
+            let text = format!("{:<11} {:>10}  ", kind.word(), size(bytes));
+            (text, path, String::new(), Tone::Plain)
+        } else {
+            let text = format!("{:<11} {:>10}  ", "  keep", "");
+            (text, kept, format!("  ({})", message(&why)), Tone::Quiet)
         };
-        let why = if at % 2 == 0 { String::new() } else { format!("  ({})", message(&action.why)) };
-        let path = if at % 2 == 0 { &action.path } else { &action.kept };
         let why = cut(&why, columns / 2);
         let room = columns.saturating_sub(width(&text) + width(&why));
-        let tone = if at % 2 == 0 { Tone::Plain } else { Tone::Quiet };
-        Row { text: text + &cut_start(&name(path), room) + &why, tone }
+        Row { text: text + &cut_start(&name(&path), room) + &why, tone }
     }
 
     fn note(&self) -> Option<String> {

@@ -217,16 +217,16 @@ impl View for SpaceView {
             Item::Dir(dir) => format!("{}/", name(space.name(dir))),
             Item::Files => format!("({} here)", counted(files, "file", "files")),
         };
-        let bar = match self.has_bar(columns) {
-            true => format!("{} ", bar(allocated, all, BAR)),
-            false => String::new(),
-        };
-        let growth = match self.has_growth() {
-            true => format!(" {:>12}", grown.map(difference).unwrap_or_default()),
-            false => String::new(),
-        };
+        let (mut shown_bar, mut growth) = (String::new(), String::new());
+        if self.has_bar(columns) {
+            shown_bar = format!("{} ", bar(allocated, all, BAR));
+        }
+        if self.has_growth() {
+            growth = format!(" {:>12}", grown.map(difference).unwrap_or_default());
+        }
         let (share, reclaimable) = (percent(allocated, all), size_or_blank(reclaimable));
-        let text = format!("{:>11} {bar}{share:>3}% {reclaimable:>11}{growth}  ", size(allocated));
+        let text =
+            format!("{:>11} {shown_bar}{share:>3}% {reclaimable:>11}{growth}  ", size(allocated));
         let room = columns.saturating_sub(text.len());
         let tone = if item == Item::Files { Tone::Quiet } else { Tone::Plain };
         Row { text: text + &cut(&label, room), tone }

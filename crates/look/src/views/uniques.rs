@@ -104,11 +104,11 @@ impl View for UniquesView {
     }
 
     fn totals(&self) -> String {
-        let Some(Uniques { of, uniques, bytes, unknown, .. }) = self.uniques.ready() else {
+        let Some(Uniques { of, certain, bytes, unknown, .. }) = self.uniques.ready() else {
             return String::new();
         };
         let files = counted(*of, "file", "files");
-        let mut text = format!("{} of {files} ({}) without a copy", count(*uniques), size(*bytes));
+        let mut text = format!("{} of {files} ({}) without a copy", count(*certain), size(*bytes));
         if *unknown > 0 {
             text.push_str(&format!(", {} unknown", count(*unknown)));
         }

@@ -187,7 +187,9 @@ impl Lop {
                 let read = stdout.map(|mut from| from.read_to_end(&mut document));
                 (document, read)
             });
-            stderr.into_iter().for_each(|stderr| printed.read_messages(stderr, &mut *tell));
+            if let Some(stderr) = stderr {
+                printed.read_messages(stderr, &mut *tell);
+            }
             if let Ok((document, _)) = document.join() {
                 printed.document = document;
             }

@@ -97,7 +97,7 @@ pub(crate) struct Uniques {
     /// Number of all files of the directory.
     pub(crate) of: u64,
     /// Number of files that certainly have no copy, and their size.
-    pub(crate) uniques: u64,
+    pub(crate) certain: u64,
     pub(crate) bytes: u64,
     /// Number of files that may have a copy.
     pub(crate) unknown: u64,
@@ -126,7 +126,7 @@ impl Uniques {
         let Document { mut files, summary } = serde_json::from_slice(document)?;
         files.sort_by_key(|file| Reverse(file.size));
         let Summary { files: of, uniques, bytes, unknown } = summary;
-        Ok(Uniques { files, of, uniques, bytes, unknown })
+        Ok(Uniques { files, of, certain: uniques, bytes, unknown })
     }
 }
 

@@ -102,7 +102,7 @@ fn folders_and_unique_files_are_listed() {
     let Some(tmux) = start(&lop, (80, 24), "\"$LOP\" look t") else { return };
     tmux.wait_for("photos/");
     tmux.press(&["3"]);
-    tmux.wait_for("sets of folders");
+    tmux.wait_for("Enter shows the groups of identical files in them");
     tmux.press(&["4"]);
     tmux.wait_for("5 of 5 files");
     tmux.press(&["1", "Down", "Enter", "4"]);
@@ -124,6 +124,8 @@ fn the_screen_follows_the_size_of_the_terminal() {
     tmux.resize(120, 40);
     let screen = tmux.wait_for("photos/");
     assert!(screen.lines().nth(39).is_some_and(|last| last.contains("q quit")), "{screen}");
+    // stty also shows the size.
+    tmux.resize(80, 24);
     tmux.press(&["q"]);
     tmux.wait_for(PROMPT);
     assert_restored(&tmux);
@@ -147,8 +149,8 @@ fn ctrl_z_suspends_and_fg_continues() {
     tmux.wait_for("Stopped");
     tmux.type_line("fg");
     tmux.wait_for("backup/");
-    tmux.press(&["Down", "Enter"]);
-    tmux.wait_for("/backup");
+    tmux.press(&["Enter"]);
+    tmux.wait_for("/t/backup");
     tmux.press(&["q"]);
     tmux.wait_for(PROMPT);
     assert_restored(&tmux);
