@@ -32,7 +32,9 @@ impl Tmux {
         let tmux = Tmux { sockets: TempTree::new() };
         let (columns, lines) = (size.0.to_string(), size.1.to_string());
         let mut command = tmux.command();
-        command.args(["-f", "/dev/null", "new-session", "-d", "-x", &columns, "-y", &lines, "-c"]);
+        // A status line would take one of the lines.
+        command.args(["-f", "/dev/null", "start-server", ";", "set-option", "-g", "status", "off"]);
+        command.args([";", "new-session", "-d", "-x", &columns, "-y", &lines, "-c"]);
         command.arg(dir).args(["env", "-i", "TERM=screen", "LC_ALL=C.UTF-8"]);
         command.arg(format!("PATH={}", std::env::var("PATH").unwrap_or_default()));
         command.args(variables.iter().map(|(name, value)| format!("{name}={}", value.display())));
@@ -44,8 +46,6 @@ impl Tmux {
             }
             done => assert!(done.expect("tmux runs").status.success(), "tmux does not start"),
         }
-        // A status line would take one of the lines.
-        tmux.resize(size.0, size.1);
         tmux.wait_for(PROMPT);
         Some(tmux)
     }

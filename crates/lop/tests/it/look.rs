@@ -122,10 +122,13 @@ fn the_screen_follows_the_size_of_the_terminal() {
     tmux.resize(40, 10);
     tmux.wait_for("It has 40 columns and 10 lines.");
     tmux.resize(120, 40);
-    let screen = tmux.wait_for("photos/");
-    assert!(screen.lines().nth(39).is_some_and(|last| last.contains("q quit")), "{screen}");
+    let keys_at = |line| {
+        move |screen: &str| screen.lines().nth(line).is_some_and(|keys| keys.contains("q quit"))
+    };
+    tmux.wait_until("keys in line 40", keys_at(39));
     // stty also shows the size.
     tmux.resize(80, 24);
+    tmux.wait_until("keys in line 24", keys_at(23));
     tmux.press(&["q"]);
     tmux.wait_for(PROMPT);
     assert_restored(&tmux);
