@@ -254,7 +254,7 @@ _lop() {
 
     case "${cmd}" in
         lop)
-            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan report file ls space look dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help"
+            opts="-q -v -h -V --catalog --quiet --verbose --progress --color --json --help --version scan watch report file ls space look dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey config man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -778,7 +778,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__help)
-            opts="scan report file ls space look dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey man completions mirror-server generate help"
+            opts="scan watch report file ls space look dups uniques contains dedupe separate undo history quarantine mirror purge sweep serve share status validate refresh forget export import survey config man completions mirror-server generate help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -297,8 +297,8 @@ fn questions_are_answered_while_files_keep_changing() {
                     }
                 });
             }
-            let mut asked = (0..20).map(|_| ask(&running.catalog, &[], None, TEST_TIMEOUT));
-            let failed = asked.find(Result::is_err);
+            let mut answers = (0..20).map(|_| ask(&running.catalog, &[], None, TEST_TIMEOUT));
+            let failed = answers.find(Result::is_err);
             is_over.store(true, Ordering::Relaxed);
             assert!(failed.is_none(), "{by:?}: {failed:?}");
         });
