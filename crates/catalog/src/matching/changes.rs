@@ -28,7 +28,7 @@ use crate::tables::volumes::Volumes;
 
 /// A content with more inodes than this is compared with a changed file by means of only a few of its files, and its
 /// copies are not counted anew.
-pub(crate) const MAX_COMPLETE: u32 = 64;
+pub(crate) const MAX_COMPLETE: u32 = 16;
 
 /// The number of files that stand for such a content. If one of them changed since it was scanned, another one may be
 /// unchanged.

@@ -17,7 +17,7 @@ use crate::open::{Catalog, Writer};
 use crate::state::FileState;
 use crate::tables::contents::ContentRow;
 use crate::tables::dirs::{TOP, components};
-use crate::tables::insert::insert_files;
+use crate::tables::insert::{Existing, store_files};
 
 impl Writer {
     /// Commits what a scan found about `tree`, and the sizes of the directories below its roots.
@@ -69,14 +69,18 @@ impl Writer {
         sizes: &[ScanSizes],
     ) -> Result<(Committed, i64), Error> {
         self.reopen_if_needed()?;
-        let is_new = self.is_new();
+        let existing = match (self.is_new(), &rows.examined) {
+            (true, _) => Existing::None,
+            (false, None) => Existing::Some,
+            (false, Some(_)) => Existing::Most,
+        };
         let catalog = &self.catalog;
         catalog.run("BEGIN IMMEDIATE")?;
         let mut delta = Delta::new(found, rows, catalog.next_content()?);
         catalog.remove_gone(rows)?;
         catalog.make_dirs(&mut delta)?;
         catalog.mark_dropped(&mut delta)?;
-        catalog.write_files(&mut delta, is_new)?;
+        catalog.write_files(&mut delta, existing)?;
         catalog.drop_unproven_contents(&mut delta)?;
         catalog.write_volumes(&delta)?;
         let copies = delta.rows_of(copies);
@@ -117,11 +121,11 @@ impl Catalog {
     }
 
     /// Writes the rows that differ from the stored ones, while another thread prepares them.
-    fn write_files(&self, delta: &mut Delta<'_>, is_new: bool) -> Result<(), Error> {
+    fn write_files(&self, delta: &mut Delta<'_>, existing: Existing) -> Result<(), Error> {
         std::thread::scope(|scope| {
             let (sender, batches) = std::sync::mpsc::sync_channel(8);
             scope.spawn(move || delta.send_files(&sender));
-            insert_files(self, !is_new, batches)
+            store_files(self, existing, batches)
         })
     }
 

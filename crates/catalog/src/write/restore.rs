@@ -7,7 +7,7 @@ use rusqlite::params;
 use crate::error::{At, Error};
 use crate::open::{Catalog, Writer};
 use crate::read::export::{StoredContent, StoredProblem, StoredScan, StoredVolume};
-use crate::tables::insert::{NewFile, insert_files};
+use crate::tables::insert::{Existing, NewFile, store_files};
 
 /// A new catalog that is being filled. The rows of each table must be consistent with those of the
 /// other tables, as [`Catalog`] returned them.
@@ -133,7 +133,7 @@ impl Restorer<'_> {
     ///
     /// Fails if the catalog cannot be written, or if a directory has two files of one name.
     pub fn files(&self, batches: Receiver<Vec<NewFile<'_>>>) -> Result<(), Error> {
-        insert_files(self.0, false, batches)
+        store_files(self.0, Existing::None, batches)
     }
 
     fn insert(&self, sql: &str, values: impl rusqlite::Params) -> Result<(), Error> {

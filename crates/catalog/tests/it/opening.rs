@@ -175,13 +175,15 @@ fn an_empty_file_becomes_a_catalog() {
     assert_eq!(sandbox.scan(&[tree.path()]).known(), ["a", "b"]);
 }
 
+/// The size of the pages of a new catalog.
+const PAGE: usize = 8 * 1024;
+
 #[test]
 fn a_truncated_catalog_is_refused() {
     let sandbox = scanned();
     let whole = fs::read(sandbox.path()).expect("readable");
-    let page = 32 * 1024;
-    assert!(whole.len() > 3 * page && whole.len().is_multiple_of(page), "{}", whole.len());
-    for length in [2, 100, 4096, page, page + 1, whole.len() / 2, whole.len() - page] {
+    assert!(whole.len() > 3 * PAGE && whole.len().is_multiple_of(PAGE), "{}", whole.len());
+    for length in [2, 100, 4096, PAGE, PAGE + 1, whole.len() / 2, whole.len() - PAGE] {
         fs::write(sandbox.path(), &whole[..length]).expect("written");
         assert_damaged(&sandbox.path());
     }
@@ -191,7 +193,7 @@ fn a_truncated_catalog_is_refused() {
 fn damage_after_the_first_page_is_found_when_it_is_read() {
     let sandbox = scanned();
     let mut bytes = fs::read(sandbox.path()).expect("readable");
-    bytes[32 * 1024..].fill(0xa5);
+    bytes[PAGE..].fill(0xa5);
     fs::write(sandbox.path(), bytes).expect("written");
     let error = sandbox.catalog().load(Rows::All).expect_err("damaged");
     assert!(matches!(error, Error::Damaged { source: Some(_), .. }), "{error:?}");
