@@ -1,7 +1,9 @@
-//! The answer to the question: what has changed below these roots since a position?
+//! The answers to two questions: what has changed below these roots since a position, and which of
+//! these changes has no scan seen yet?
 //!
-//! An answer names more than has changed rather than less. Callers MUST check every entry that it
-//! names, and MUST walk everything if it is [`Unknown`].
+//! An [`Answer`] is for a scan. It names more than has changed rather than less. Callers MUST check every entry that it
+//! names, and MUST walk everything if it is [`Unknown`]. [`Unseen`] is for a person. It is shorter, and
+//! it leaves the notes as they are.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -9,6 +11,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
+
+use crate::notes::Counts;
 
 /// A point in the sequence of changes that a watcher notes. It does not depend on a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -87,6 +91,45 @@ pub enum Entries {
     Tree,
 }
 
+/// The changes below some roots that no scan has seen yet.
+///
+/// It leaves out files that have changed only through names that are gone or outside of the roots. If a
+/// scan had options, such as patterns of excluded names, entries that it skips are part of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unseen {
+    /// The number of changed entries, and of directories with such entries. A directory of which all
+    /// entries may have changed counts as one entry.
+    pub counts: Counts,
+    /// True if there may be more changed entries than were counted.
+    pub is_at_least: bool,
+    /// The first [`Unseen::MAX_DIRS`] directories with changed entries, sorted by path.
+    pub dirs: Vec<ChangedDir>,
+    /// The roots, and the mounts below them, whose changes are unknown, with the reasons.
+    pub unknown: Vec<(Vec<u8>, Unknown)>,
+}
+
+impl Unseen {
+    /// Maximum number of directories that an answer names.
+    pub const MAX_DIRS: usize = 200;
+
+    /// Adds changed directories. `dirs` are sorted by path, and different from each other.
+    pub(crate) fn add(&mut self, dirs: impl Iterator<Item = ChangedDir>) {
+        for dir in dirs {
+            self.counts.dirs += 1;
+            match &dir.entries {
+                Entries::Names(names) => self.counts.entries += names.len() as u64,
+                Entries::All | Entries::Tree => {
+                    self.counts.entries += 1;
+                    self.is_at_least = true;
+                }
+            }
+            if self.dirs.len() < Unseen::MAX_DIRS {
+                self.dirs.push(dir);
+            }
+        }
+    }
+}
+
 /// The reason why changes are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Unknown {
@@ -115,7 +158,23 @@ pub enum Unknown {
 
 #[cfg(test)]
 mod tests {
-    use super::Position;
+    use super::{ChangedDir, Entries, Position, Unseen};
+
+    #[test]
+    fn changes_are_counted_beyond_the_named_directories() {
+        let name = |name: &str| (name.as_bytes().to_vec(), false);
+        let dir = |number: u64| ChangedDir {
+            path: format!("/{number:04}").into_bytes(),
+            entries: Entries::Names(vec![name("a"), name("b")]),
+        };
+        let mut unseen = Unseen::default();
+        unseen.add((0..1000).map(dir));
+        assert_eq!((unseen.counts.entries, unseen.counts.dirs), (2000, 1000));
+        assert_eq!(unseen.dirs, (0..200).map(dir).collect::<Vec<_>>());
+        assert!(!unseen.is_at_least);
+        unseen.add([ChangedDir { path: b"/x".to_vec(), entries: Entries::Tree }].into_iter());
+        assert_eq!((unseen.counts.entries, unseen.is_at_least), (2001, true));
+    }
 
     #[test]
     fn position_survives_storage() {

@@ -3,12 +3,15 @@
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use serde::de::DeserializeOwned;
 use thiserror::Error;
 
-use crate::answer::{Answer, Position};
-use crate::protocol::{Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, encode};
+use crate::answer::{Answer, Position, Unseen};
+use crate::protocol::{
+    Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, Request, encode,
+};
 use crate::socket::{connect, is_trusted, peer_user, watcher_paths};
 
 /// The reason why there is no answer.
@@ -52,9 +55,37 @@ pub fn ask(
     since: Option<Position>,
     timeout: Duration,
 ) -> Result<Answer, NoWatcher> {
+    let roots = roots.iter().map(|root| root.as_os_str().as_bytes().to_vec()).collect();
+    request(catalog, &Request::Changes(Question { roots, since }), timeout)
+}
+
+/// Asks the watcher of the catalog at `catalog` for the changes below each root since a position, so
+/// that a person can see them. Without a position, the changes are unknown.
+///
+/// The roots must be absolute paths without links. The watcher discards nothing and counts nothing
+/// anew, so the next scan finds the same changes as without this question.
+///
+/// # Errors
+///
+/// Fails for the same reasons as [`ask`].
+pub fn ask_unseen(
+    catalog: &Path,
+    roots: Vec<(Vec<u8>, Option<Position>)>,
+    timeout: Duration,
+) -> Result<Unseen, NoWatcher> {
+    request(catalog, &Request::Unseen(roots), timeout)
+}
+
+/// Sends a request, and returns the answer.
+fn request<T: DeserializeOwned>(
+    catalog: &Path,
+    request: &Request,
+    timeout: Duration,
+) -> Result<T, NoWatcher> {
+    let start = Instant::now();
     let [path, _] = watcher_paths(catalog);
     let failed = |source| NoWatcher::Failed { path: path.clone(), source };
-    let stream = connect(&path).map_err(|error| match error.kind() {
+    let stream = connect(&path, timeout).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused => NoWatcher::NotRunning,
         _ => failed(error),
     })?;
@@ -62,10 +93,23 @@ pub fn ask(
     if !is_trusted(user) {
         return Err(NoWatcher::OtherUser { path, user });
     }
-    let roots = roots.iter().map(|root| root.as_os_str().as_bytes().to_vec()).collect();
-    let question = encode(&Question { roots, since }, MAX_QUESTION_BYTES)
+    let question = encode(request, MAX_QUESTION_BYTES)
         .ok_or_else(|| failed(io::Error::new(io::ErrorKind::InvalidInput, "too many roots")))?;
-    let mut connection = Connection::new(stream, timeout);
-    connection.send(&question).map_err(failed)?;
-    connection.receive(MAX_ANSWER_BYTES).map_err(failed)
+    let mut connection = Connection::new(stream, timeout.saturating_sub(start.elapsed()));
+    let sent = connection.send(&question);
+    sent.and_then(|()| connection.receive(MAX_ANSWER_BYTES)).map_err(|e| failed(refused(e)))
+}
+
+/// Explains the end of a connection without an answer: a watcher does not answer a question that it does
+/// not understand.
+fn refused(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => io::Error::new(
+            error.kind(),
+            "it ended the connection without an answer; if it is another version of lop, stop it and start it again",
+        ),
+        _ => error,
+    }
 }

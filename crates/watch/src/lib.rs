@@ -2,7 +2,8 @@
 //!
 //! A [`Watcher`] watches the roots of one catalog, and keeps its notes in memory. A scan calls
 //! [`ask`], which connects to the watcher of the catalog through a Unix socket. The answer names
-//! everything that has changed since the previous scan, or says that this is unknown.
+//! everything that has changed since the previous scan, or says that this is unknown. [`ask_unseen`]
+//! asks what no scan has seen yet, and leaves the notes as they are.
 //!
 //! | module | contents |
 //! |---|---|
@@ -36,9 +37,9 @@ mod socket;
 mod status;
 mod watcher;
 
-pub use answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown};
+pub use answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown, Unseen};
 pub use area::Means;
-pub use client::{NoWatcher, ask};
+pub use client::{NoWatcher, ask, ask_unseen};
 pub use notes::Counts;
 pub use socket::watcher_paths;
 pub use status::{Control, Status};

@@ -14,6 +14,8 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use self::dir::DirNote;
 use crate::answer::{ChangedDir, Changes, Entries, Unknown};
 use crate::paths::{is_at_or_below, joined};
@@ -40,7 +42,7 @@ pub(crate) trait Directories {
 }
 
 /// Numbers of entries and directories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Entries that have changed.
     pub entries: u64,
@@ -159,7 +161,7 @@ impl Notes {
         }
     }
 
-    /// Returns the changes below `roots` with numbers above `since`, and starts to count anew.
+    /// Returns the changes below `roots` with numbers above `since`. Discards only notes of directories that are gone.
     pub(crate) fn changes(
         &mut self,
         roots: &[Vec<u8>],
@@ -214,7 +216,7 @@ impl Notes {
     }
 
     /// Fails if changes since a number were lost or discarded.
-    fn check(&self, roots: &[Vec<u8>], since: u64) -> Result<(), Unknown> {
+    pub(crate) fn check(&self, roots: &[Vec<u8>], since: u64) -> Result<(), Unknown> {
         if let Some((number, reason)) = &self.lost
             && since < *number
         {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Position;
 
 /// Names the protocol. The last byte is its number.
-const MAGIC: [u8; 4] = *b"lpw\x01";
+const MAGIC: [u8; 4] = *b"lpw\x02";
 
 /// Maximum length of a question: thousands of roots with long paths.
 pub(crate) const MAX_QUESTION_BYTES: u32 = 4 << 20;
@@ -24,7 +24,17 @@ pub(crate) const MAX_QUESTION_BYTES: u32 = 4 << 20;
 /// have long paths in common.
 pub(crate) const MAX_ANSWER_BYTES: u32 = 64 << 20;
 
-/// A question.
+/// What a client asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// A scan asks for everything that has changed. An [`crate::Answer`] follows.
+    Changes(Question),
+    /// Someone wants to know what no scan has seen yet, below these roots since these positions. An
+    /// [`crate::Unseen`] follows.
+    Unseen(Vec<(Vec<u8>, Option<Position>)>),
+}
+
+/// The question of a scan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Question {
     /// Absolute paths of directories.
@@ -121,7 +131,7 @@ impl Write for Connection {
 }
 
 /// A socket with a timeout fails with `EAGAIN`.
-fn timed_out(error: io::Error) -> io::Error {
+pub(crate) fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
 }
 

@@ -10,11 +10,15 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use fsops::{Dir, Error, Lock, Op};
 use rustix::fs::Mode;
-use rustix::net::sockopt::socket_peercred;
+use rustix::io::retry_on_intr;
+use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::protocol::timed_out;
 
 /// Suffix of the socket.
 const SOCKET_SUFFIX: &str = ".lop-watch";
@@ -99,9 +103,19 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(UnixListener::from(socket))
 }
 
-/// Connects to the socket of a watcher.
-pub(crate) fn connect(path: &Path) -> io::Result<UnixStream> {
-    through_dir(path, |path| UnixStream::connect(path))
+/// Connects to the socket of a watcher. A watcher that accepts nothing does not hold up the caller for
+/// longer than `timeout`, even if many clients wait for it.
+pub(crate) fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
+    let kind = SocketType::STREAM;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+    // Also limits the wait for a place in the queue (unix_stream_connect in net/unix/af_unix.c).
+    set_socket_timeout(&socket, Timeout::Send, Some(timeout))?;
+    through_dir(path, |path| {
+        let address = SocketAddrUnix::new(path.as_os_str().as_bytes())?;
+        Ok(retry_on_intr(|| rustix::net::connect(&socket, &address))?)
+    })
+    .map_err(timed_out)?;
+    Ok(UnixStream::from(socket))
 }
 
 /// Calls `act` with a short path to the same name.

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, encode};
-use crate::answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown};
+use super::{Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Request, encode};
+use crate::answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown, Unseen};
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -64,7 +64,7 @@ fn huge_lengths_are_refused() {
     // The message has the length that it announces, but its list announces 2^63 entries.
     let fields = [&[0; 16][..], &[0, 0], &[0xFF; 9], &[0x01]].concat();
     let length = u32::try_from(fields.len()).expect("short").to_le_bytes();
-    let bytes = [&b"lpw\x01"[..], &length, &fields].concat();
+    let bytes = [&b"lpw\x02"[..], &length, &fields].concat();
     assert!(received::<Answer>(&bytes, MAX_ANSWER_BYTES).is_err());
 }
 
@@ -80,7 +80,7 @@ fn other_protocol_is_refused() {
 fn silent_peer_is_given_up() {
     let (_here, there) = UnixStream::pair().expect("a pair");
     let mut connection = Connection::new(there, Duration::from_millis(20));
-    let error = connection.receive::<Question>(MAX_QUESTION_BYTES).expect_err("nothing arrives");
+    let error = connection.receive::<Request>(MAX_QUESTION_BYTES).expect_err("nothing arrives");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     let error = connection.send(&vec![0; 8 << 20]).expect_err("nobody reads");
     assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -91,9 +91,10 @@ proptest! {
     fn no_bytes_cause_a_panic(mut bytes: Vec<u8>, has_head: bool) {
         if has_head {
             let length = u32::try_from(bytes.len()).expect("short").to_le_bytes();
-            bytes = [&b"lpw\x01"[..], &length, &bytes].concat();
+            bytes = [&b"lpw\x02"[..], &length, &bytes].concat();
         }
-        let _question = received::<Question>(&bytes, MAX_QUESTION_BYTES);
+        let _question = received::<Request>(&bytes, MAX_QUESTION_BYTES);
+        let _unseen = received::<Unseen>(&bytes, MAX_ANSWER_BYTES);
         let _answer = received::<Answer>(&bytes, MAX_ANSWER_BYTES);
     }
 }

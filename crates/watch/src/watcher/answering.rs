@@ -1,16 +1,20 @@
 //! Questions of clients and the answers to them.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
 use super::Watcher;
-use crate::answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown};
+use crate::answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown, Unseen};
 use crate::area::Areas;
 use crate::fanotify::{self, Resolver};
 use crate::inotify;
 use crate::notes::Directories;
-use crate::protocol::{Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, encode};
+use crate::paths::is_at_or_below;
+use crate::protocol::{
+    Connection, MAX_ANSWER_BYTES, MAX_QUESTION_BYTES, Question, Request, encode,
+};
 use crate::socket::{is_trusted, peer_user};
 
 /// Maximum time to receive a question, and to send the answer. Meanwhile, the kernel keeps further events.
@@ -31,15 +35,16 @@ impl Watcher {
         }
         stream.set_nonblocking(false)?;
         let mut connection = Connection::new(stream, CLIENT_TIMEOUT);
-        let question: Question = connection.receive(MAX_QUESTION_BYTES)?;
-        let answer = self.answer(&question);
-        let bytes = encode(&answer, MAX_ANSWER_BYTES).or_else(|| {
-            let changes = Err(Unknown::TooMany);
-            encode(&Answer { changes, ..answer }, MAX_ANSWER_BYTES)
-        });
+        let request: Request = connection.receive(MAX_QUESTION_BYTES)?;
+        let bytes = match &request {
+            Request::Changes(question) => encoded(self.answer(question)),
+            Request::Unseen(roots) => encode(&self.unseen(roots), MAX_ANSWER_BYTES),
+        };
         connection.extend(CLIENT_TIMEOUT);
         connection.send(&bytes.unwrap_or_default())?;
-        self.forget_answered(&question);
+        if let Request::Changes(question) = &request {
+            self.forget_answered(question);
+        }
         Ok(())
     }
 
@@ -47,15 +52,57 @@ impl Watcher {
     pub(super) fn answer(&mut self, question: &Question) -> Answer {
         self.update_areas();
         self.drain();
-        let changes = match question.since {
-            None => Err(Unknown::NoPosition),
-            Some(since) if since.session != self.session => Err(Unknown::OtherSession),
-            Some(since) => self.changes_since(&question.roots, since.number),
-        };
+        let since = self.number(question.since);
+        let changes = since.and_then(|since| self.changes_since(&question.roots, since));
         Answer {
             position: Position { session: self.session, number: self.notes.number() },
             changes,
         }
+    }
+
+    /// Reads all events that are waiting, and returns what no scan has seen yet. Keeps the notes and
+    /// the counts.
+    fn unseen(&mut self, roots: &[(Vec<u8>, Option<Position>)]) -> Unseen {
+        self.update_areas();
+        self.drain();
+        let (mut unseen, mut known) = (Unseen::default(), BTreeMap::<u64, Vec<Vec<u8>>>::new());
+        for (root, since) in roots {
+            let since = self.number(*since).and_then(|since| {
+                self.areas.check(root, since)?;
+                self.notes.check(std::slice::from_ref(root), since)?;
+                Ok(since)
+            });
+            match since {
+                Ok(since) => known.entry(since).or_default().push(root.clone()),
+                Err(reason) => unseen.unknown.push((root.clone(), reason)),
+            }
+        }
+        let unwatched =
+            self.areas.unwatched().filter(|path| is_below(known.values().flatten(), path));
+        let unwatched = unwatched.filter(|path| roots.iter().all(|(root, _)| root != path));
+        let unwatched = unwatched.map(|path| (path.to_vec(), Unknown::NotWatched(path.to_vec())));
+        unseen.unknown.extend(unwatched);
+        let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
+        let mut changed = BTreeMap::new();
+        for (since, roots) in known {
+            match self.notes.changes(&roots, since, &mut directories) {
+                // The first roots have the oldest position, and therefore the most changes of a directory.
+                Ok(changes) => changes.dirs.into_iter().for_each(|dir| {
+                    changed.entry(dir.path).or_insert(dir.entries);
+                }),
+                Err(reason) => {
+                    unseen.unknown.extend(roots.into_iter().map(|root| (root, reason.clone())))
+                }
+            }
+        }
+        unseen.add(changed.into_iter().map(|(path, entries)| ChangedDir { path, entries }));
+        unseen
+    }
+
+    /// Returns the number of a position of this watcher.
+    fn number(&self, since: Option<Position>) -> Result<u64, Unknown> {
+        let since = since.ok_or(Unknown::NoPosition)?;
+        if since.session == self.session { Ok(since.number) } else { Err(Unknown::OtherSession) }
     }
 
     fn changes_since(&mut self, roots: &[Vec<u8>], since: u64) -> Result<Changes, Unknown> {
@@ -64,9 +111,7 @@ impl Watcher {
         }
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
         let mut changes = self.notes.changes(roots, since, &mut directories)?;
-        let is_below =
-            |path: &[u8]| roots.iter().any(|root| crate::paths::is_at_or_below(root, path));
-        let unwatched = self.areas.unwatched().filter(|path| is_below(path));
+        let unwatched = self.areas.unwatched().filter(|path| is_below(roots.iter(), path));
         changes.dirs.extend(
             unwatched.map(|path| ChangedDir { path: path.to_vec(), entries: Entries::Tree }),
         );
@@ -83,6 +128,19 @@ impl Watcher {
         let Some(since) = since.filter(|since| since.number <= self.notes.number()) else { return };
         self.notes.discard(&question.roots, since.number, are_all, &mut directories);
     }
+}
+
+/// Encodes an answer. One that would be too long says that too much has changed.
+fn encoded(answer: Answer) -> Option<Vec<u8>> {
+    encode(&answer, MAX_ANSWER_BYTES).or_else(|| {
+        let changes = Err(Unknown::TooMany);
+        encode(&Answer { changes, ..answer }, MAX_ANSWER_BYTES)
+    })
+}
+
+/// Returns whether a path is one of `roots` or below one.
+fn is_below<'r>(mut roots: impl Iterator<Item = &'r Vec<u8>>, path: &[u8]) -> bool {
+    roots.any(|root| is_at_or_below(root, path))
 }
 
 /// Finds directories by the keys of both sources.

@@ -141,9 +141,9 @@ fn malformed_questions_do_not_disturb_others() {
     let tree = TreeBuilder::new().dir("r").make_temp();
     let running = start(&tree);
     let [socket, _] = watcher_paths(&running.catalog);
-    let huge = [&b"lpw\x01"[..], &u32::MAX.to_le_bytes()].concat();
-    let list = [&b"lpw\x01"[..], &10_u32.to_le_bytes(), &[0xFF; 10]].concat();
-    for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &huge, &list, b"lpw\x01"] {
+    let huge = [&b"lpw\x02"[..], &u32::MAX.to_le_bytes()].concat();
+    let list = [&b"lpw\x02"[..], &10_u32.to_le_bytes(), &[0xFF; 10]].concat();
+    for bytes in [&b""[..], b"GET / HTTP/1.1\r\n\r\n", &huge, &list, b"lpw\x02"] {
         let mut stream = UnixStream::connect(&socket).expect("connected");
         stream.write_all(bytes).expect("sent");
         stream.shutdown(std::net::Shutdown::Write).expect("shut down");
@@ -164,8 +164,8 @@ fn malformed_answers_are_errors() {
     let catalog = tree.path().join("catalog.db");
     let [socket, _] = watcher_paths(&catalog);
     let listener = UnixListener::bind(&socket).expect("bound");
-    let huge = [&b"lpw\x01"[..], &u32::MAX.to_le_bytes()].concat();
-    let list = [&b"lpw\x01"[..], &30_u32.to_le_bytes(), &[0; 18], &[0xFF; 12]].concat();
+    let huge = [&b"lpw\x02"[..], &u32::MAX.to_le_bytes()].concat();
+    let list = [&b"lpw\x02"[..], &30_u32.to_le_bytes(), &[0; 18], &[0xFF; 12]].concat();
     for bytes in [&b""[..], b"HTTP/1.1 200 OK\r\n\r\n", &huge, &list] {
         std::thread::scope(|scope| {
             scope.spawn(|| {

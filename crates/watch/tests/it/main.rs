@@ -9,3 +9,4 @@ mod mounting;
 mod random;
 mod running;
 mod state;
+mod unseen;

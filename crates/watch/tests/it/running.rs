@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, skipped};
 use watch::{
-    Answer, Changes, Control, Counts, Means, Options, Position, Unknown, Watched, Watcher, ask,
+    Answer, Changes, Control, Counts, Means, Options, Position, Unknown, Unseen, Watched, Watcher,
+    ask, ask_unseen,
 };
 
 /// The means that a watcher may use.
@@ -70,6 +71,13 @@ impl Running {
 
     pub(crate) fn ask(&self, since: Option<Position>) -> Answer {
         ask(&self.catalog, &self.roots, since, TEST_TIMEOUT).expect("an answer")
+    }
+
+    /// Asks what no scan has seen yet. All roots have the same position.
+    pub(crate) fn unseen(&self, since: Option<Position>) -> Unseen {
+        let roots =
+            self.roots.iter().map(|root| (root.as_os_str().as_encoded_bytes().to_vec(), since));
+        ask_unseen(&self.catalog, roots.collect(), TEST_TIMEOUT).expect("an answer")
     }
 
     /// Waits until the watcher has counted as many changes.
