@@ -11,6 +11,7 @@ pub(crate) mod reviews;
 pub(crate) mod spaces;
 mod streams;
 pub(crate) mod summaries;
+pub(crate) mod watching;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,6 +31,7 @@ use self::reviews::{Loaded, Reviews};
 use self::spaces::{Sizes, Spaces};
 use self::streams::Streams;
 use self::summaries::{Summaries, Summary};
+use self::watching::{News, Watching};
 
 use crate::error::PageError;
 use crate::hash::fnv1a;
@@ -62,6 +64,8 @@ pub(crate) struct App {
     spaces: Spaces,
     /// The comparison of folders, until the catalog changes.
     folders: Folders,
+    /// The last answer of the watcher.
+    watching: Watching,
 }
 
 impl App {
@@ -85,6 +89,7 @@ impl App {
             reviews: Reviews::new(),
             spaces,
             folders,
+            watching: Watching::default(),
         }
     }
 
@@ -130,6 +135,21 @@ impl App {
     /// Fails if the catalog does not exist or cannot be read.
     pub(crate) fn catalog_version(&self) -> Result<u64, PageError> {
         self.door.version()
+    }
+
+    /// Like [`App::catalog_version`], but returns 0 if there is no catalog that can be used, and `None`
+    /// instead of waiting for queries of other pages.
+    pub(crate) fn catalog_version_if_free(&self) -> Option<u64> {
+        self.door.version_if_free().unwrap_or(Some(0))
+    }
+
+    /// Returns what has changed since the last scans, if a watcher knows it.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(crate) async fn news(self: &Arc<App>) -> Result<News, PageError> {
+        self.watching.news(self).await
     }
 
     /// Returns why the catalog cannot be used. Does not wait for queries of other pages.

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use crate::hash::fnv1a;
 
 /// Name, media type and bytes of each asset.
-const ASSETS: [(&str, &str, &[u8]); 17] = [
+const ASSETS: [(&str, &str, &[u8]); 18] = [
     ("app.css", "text/css; charset=utf-8", include_bytes!("assets/app.css")),
     ("app.js", "text/javascript; charset=utf-8", include_bytes!("assets/app.js")),
     ("folder-sets.js", "text/javascript; charset=utf-8", include_bytes!("assets/folder-sets.js")),
@@ -21,6 +21,7 @@ const ASSETS: [(&str, &str, &[u8]); 17] = [
     ("http.js", "text/javascript; charset=utf-8", include_bytes!("assets/http.js")),
     ("keys.js", "text/javascript; charset=utf-8", include_bytes!("assets/keys.js")),
     ("list.js", "text/javascript; charset=utf-8", include_bytes!("assets/list.js")),
+    ("news.js", "text/javascript; charset=utf-8", include_bytes!("assets/news.js")),
     ("review.js", "text/javascript; charset=utf-8", include_bytes!("assets/review.js")),
     ("rules.js", "text/javascript; charset=utf-8", include_bytes!("assets/rules.js")),
     ("jobs.js", "text/javascript; charset=utf-8", include_bytes!("assets/jobs.js")),

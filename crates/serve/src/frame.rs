@@ -40,10 +40,22 @@ pub(crate) fn page(app: &App, title: &str, path: &str, main: &Markup) -> Markup 
                     (running(app))
                     button #help type="button" aria-keyshortcuts="?" { "Keys" }
                 }
+                (news(app))
                 main #main tabindex="-1" { (main) }
                 div #live role="status" aria-live="polite" {}
                 div #alert role="alert" {}
             }
+        }
+    }
+}
+
+/// Returns the notice that the catalog has changed since the page was made, hidden. The script shows it when
+/// the version of the catalog is another one.
+fn news(app: &App) -> Markup {
+    html! {
+        p #news.note role="status" hidden data-catalog=[app.catalog_version_if_free()] {
+            "The catalog has changed since this page was loaded. "
+            button type="button" { "Load the new state" }
         }
     }
 }

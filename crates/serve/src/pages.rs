@@ -1,5 +1,6 @@
 //! The pages, one module each, and their routes.
 
+mod changed;
 mod decide;
 mod dialogs;
 pub(crate) mod file;
@@ -40,6 +41,7 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .merge(groups::routes())
         .merge(same_folders::routes())
         .merge(start::routes())
+        .merge(changed::routes())
         .merge(jobs::routes())
         .merge(plan::routes())
         .merge(runs::routes())

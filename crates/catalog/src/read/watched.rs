@@ -26,6 +26,16 @@ pub struct WatchedScan {
     pub bytes: u64,
 }
 
+/// A root, and the position of its last scan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchedRoot {
+    /// The absolute path.
+    pub path: Vec<u8>,
+    /// All changes up to this position were made before the scan. `None` if no watcher noted it, or if the scan was
+    /// interrupted.
+    pub position: Option<WatchPosition>,
+}
+
 /// Maximum number of entries that a scan of changes examines although they did not change.
 const MAX_UNSETTLED: usize = 10_000;
 
@@ -65,6 +75,24 @@ impl Catalog {
         let sql = "SELECT count(*) FROM root WHERE scan = ?1";
         let covered: i64 = self.db.query_row(sql, [scan], |row| row.get(0)).at(&self.path)?;
         Ok((usize::try_from(covered) == Ok(roots.len())).then_some(found))
+    }
+
+    /// Returns all roots, sorted by path, with the positions of their last scans.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn watched_roots(&self) -> Result<Vec<WatchedRoot>, Error> {
+        let sql = "SELECT path, CASE WHEN complete AND length(watcher) = 16 THEN watcher END, position \
+                   FROM root JOIN scan ON scan.id = root.scan ORDER BY path";
+        let mut query = self.db.prepare(sql).at(&self.path)?;
+        let roots = query.query_map([], |row| {
+            let position = row.get::<_, Option<[u8; 16]>>(1)?.zip(row.get::<_, Option<i64>>(2)?);
+            let position = position
+                .map(|(watcher, number)| WatchPosition { watcher, number: number.cast_unsigned() });
+            Ok(WatchedRoot { path: row.get(0)?, position })
+        });
+        roots.and_then(Iterator::collect).at(&self.path)
     }
 
     /// Returns the absolute paths of remembered files, given by device and inode number.

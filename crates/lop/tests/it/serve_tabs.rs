@@ -127,3 +127,28 @@ fn a_running_apply_shows_in_the_other_window_where_a_second_one_is_refused() {
     first.finish();
     second.finish();
 }
+
+#[test]
+fn a_page_offers_to_load_what_another_process_has_scanned() {
+    let lop = Lop::with(&tree(2));
+    lop.remember(["nas"]);
+    let Some((server, mut first, second)) = start_two(&lop) else { return };
+    second.open(&server.page("/runs"));
+    // A page asks when it becomes visible, and every ten seconds.
+    let ask = "document.dispatchEvent(new Event('visibilitychange'))";
+    let is_hidden = |browser: &Browser| browser.attribute("#news", "hidden").is_some();
+    assert!(is_hidden(&first) && is_hidden(&second));
+    lop.add(&TreeBuilder::new().seeded("nas/new/a", 77, 90_000).seeded("nas/new/b", 77, 90_000));
+    lop.remember(["nas"]);
+    for browser in [&first, &second] {
+        browser.run(ask);
+        browser.wait_for("#news:not([hidden])");
+    }
+    assert_accessible(&mut first);
+    first.click("#news button");
+    first.wait_for_text(".cards", "3 groups");
+    first.run(ask);
+    assert!(is_hidden(&first));
+    first.finish();
+    second.finish();
+}

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use testkit::{Ending, NOBODY, Running, Signal, TEST_TIMEOUT, TreeBuilder, When, skipped};
 
-use crate::lop::Lop;
+use crate::lop::{Lop, settle};
+use crate::serving::Server;
 
 /// The last line that is printed before the watcher runs.
 const READY: &[u8] = b"\nScans ";
@@ -147,4 +148,29 @@ fn failed_scan_is_reported() {
     let output = end(running, Signal::TERM);
     output.success();
     assert!(output.stderr_str().contains("lop: the scan failed: exit status: "), "{output:?}");
+}
+
+#[test]
+fn pages_show_changes_which_the_next_scan_still_finds() {
+    let lop = Lop::with(&tree());
+    let _watcher = start(&lop, &["--scan-every", "never", "t"]);
+    lop.remember(["t"]);
+    let server = Server::start(&lop, &[]);
+    let cookie = server.cookie();
+    let page = |path: &str| String::from_utf8(server.open(path, &cookie).body).expect("UTF-8");
+    assert!(page("/").contains("Nothing has changed since the last scan."));
+    lop.add(&TreeBuilder::new().file("t/new/<i>x", "one content").file("t/d", "new"));
+    fs::remove_file(lop.path("t/c")).expect("removed");
+    let said = "4 entries in 2 folders have changed since the last scan.";
+    wait_until(|| page("/api/news").contains(said));
+    assert!(page("/").contains(said));
+    let list = page("/changed");
+    for name in ["<bdi>c</bdi>", "<bdi>d</bdi>", "<bdi>new</bdi>/", "<bdi>&lt;i&gt;x</bdi>"] {
+        assert!(list.contains(name), "{name}: {list}");
+    }
+    settle();
+    let summary = lop.json(["scan", "t"])["summary"].take();
+    assert_eq!(summary["changed_files"], 3, "the notes are complete: {summary}");
+    assert_eq!(summary["files"], 4);
+    assert!(page("/").contains("Nothing has changed since the last scan."));
 }

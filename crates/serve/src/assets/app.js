@@ -2,6 +2,7 @@
 
 import { alertUser } from "./http.js";
 import { listen, onKey } from "./keys.js";
+import { followNews } from "./news.js";
 import { showLocalTimes } from "./times.js";
 
 const modules = {
@@ -20,6 +21,7 @@ onKey("p", "Go to the plan", go("/plan"), true);
 onKey("u", "Go to the runs, to undo", go("/runs"), true);
 listen();
 showLocalTimes();
+followNews();
 // Most pages show no jobs. They need the script only while a job is running.
 if (!document.getElementById("running").hidden || document.querySelector("#jobs, #outcome, [data-dialog]")) {
   import("./jobs.js").then((jobs) => jobs.startJobs()).catch((error) => alertUser(error.message));

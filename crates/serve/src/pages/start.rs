@@ -11,6 +11,7 @@ use axum::Router;
 use axum::extract::{Query, State};
 use axum::routing::get;
 use catalog::{ScannedRoot, VolumeSummary};
+use futures_util::future::join;
 use maud::{Markup, html};
 
 use self::disks::DiskState;
@@ -20,6 +21,7 @@ use crate::app::summaries::Summary;
 use crate::error::PageError;
 use crate::frame::page;
 use crate::layout::{name, plain_name};
+use crate::pages::changed;
 use crate::pages::jobs::{Done, hex, outcome, place};
 use crate::quantity::{count, counted, files, size, time};
 
@@ -53,9 +55,11 @@ async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
         Some(Err(error)) => return Ok(unusable(&error)),
         Some(Ok(all)) => all,
     };
-    let states = disks::states(&app.disks, &summary.overview.volumes).await;
+    let states = disks::states(&app.disks, &summary.overview.volumes);
+    let (states, news) = join(states, app.news()).await;
     Ok(html! {
         h1 { "Duplicate files" }
+        (changed::note(&news?, &summary.overview.roots))
         (cards(&summary, decisions))
         (steps(app, &summary, removes))
         (scan_form(&summary.overview.roots))
@@ -159,7 +163,7 @@ fn scan_form(roots: &[ScannedRoot]) -> Markup {
     html! {
         section aria-labelledby="scan" {
             h2 #scan { (if roots.is_empty() { "Scan" } else { "Scanned folders" }) }
-            form #scan-form {
+            form #scan-form.scan {
                 @if !roots.is_empty() { (root_table(roots)) }
                 .bar {
                     label.grow {

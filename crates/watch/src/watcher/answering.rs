@@ -37,7 +37,7 @@ impl Watcher {
         let mut connection = Connection::new(stream, CLIENT_TIMEOUT);
         let request: Request = connection.receive(MAX_QUESTION_BYTES)?;
         let bytes = match &request {
-            Request::Changes(question) => encoded(self.answer(question)),
+            Request::Changes(question) => encoded(&self.answer(question)),
             Request::Unseen(roots) => encode(&self.unseen(roots), MAX_ANSWER_BYTES),
         };
         connection.extend(CLIENT_TIMEOUT);
@@ -65,38 +65,36 @@ impl Watcher {
     fn unseen(&mut self, roots: &[(Vec<u8>, Option<Position>)]) -> Unseen {
         self.update_areas();
         self.drain();
-        let (mut unseen, mut known) = (Unseen::default(), BTreeMap::<u64, Vec<Vec<u8>>>::new());
+        let (mut answer, mut known) = (Unseen::default(), BTreeMap::<u64, Vec<Vec<u8>>>::new());
         for (root, since) in roots {
-            let since = self.number(*since).and_then(|since| {
-                self.areas.check(root, since)?;
-                self.notes.check(std::slice::from_ref(root), since)?;
-                Ok(since)
-            });
-            match since {
+            match self.number_known(root, *since) {
                 Ok(since) => known.entry(since).or_default().push(root.clone()),
-                Err(reason) => unseen.unknown.push((root.clone(), reason)),
+                Err(reason) => answer.unknown.push((root.clone(), reason)),
             }
         }
-        let unwatched =
-            self.areas.unwatched().filter(|path| is_below(known.values().flatten(), path));
-        let unwatched = unwatched.filter(|path| roots.iter().all(|(root, _)| root != path));
-        let unwatched = unwatched.map(|path| (path.to_vec(), Unknown::NotWatched(path.to_vec())));
-        unseen.unknown.extend(unwatched);
+        for path in self.areas.unwatched().filter(|path| is_below(known.values().flatten(), path)) {
+            answer.unknown.push((path.to_vec(), Unknown::NotWatched(path.to_vec())));
+        }
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
-        let mut changed = BTreeMap::new();
+        let mut by_path = BTreeMap::new();
         for (since, roots) in known {
-            match self.notes.changes(&roots, since, &mut directories) {
-                // The first roots have the oldest position, and therefore the most changes of a directory.
-                Ok(changes) => changes.dirs.into_iter().for_each(|dir| {
-                    changed.entry(dir.path).or_insert(dir.entries);
-                }),
-                Err(reason) => {
-                    unseen.unknown.extend(roots.into_iter().map(|root| (root, reason.clone())))
-                }
+            // Their positions are known.
+            let Ok(changes) = self.notes.changes(&roots, since, &mut directories) else { continue };
+            for dir in changes.dirs {
+                // Of roots that contain each other, the one with the oldest position has the most changes.
+                by_path.entry(dir.path).or_insert(dir.entries);
             }
         }
-        unseen.add(changed.into_iter().map(|(path, entries)| ChangedDir { path, entries }));
-        unseen
+        answer.add(by_path.into_iter().map(|(path, entries)| ChangedDir { path, entries }));
+        answer
+    }
+
+    /// Returns the number of a position if all changes below `root` since then are known.
+    fn number_known(&self, root: &Vec<u8>, since: Option<Position>) -> Result<u64, Unknown> {
+        let since = self.number(since)?;
+        self.areas.check(root, since)?;
+        self.notes.check(std::slice::from_ref(root), since)?;
+        Ok(since)
     }
 
     /// Returns the number of a position of this watcher.
@@ -131,10 +129,10 @@ impl Watcher {
 }
 
 /// Encodes an answer. One that would be too long says that too much has changed.
-fn encoded(answer: Answer) -> Option<Vec<u8>> {
-    encode(&answer, MAX_ANSWER_BYTES).or_else(|| {
+fn encoded(answer: &Answer) -> Option<Vec<u8>> {
+    encode(answer, MAX_ANSWER_BYTES).or_else(|| {
         let changes = Err(Unknown::TooMany);
-        encode(&Answer { changes, ..answer }, MAX_ANSWER_BYTES)
+        encode(&Answer { changes, ..*answer }, MAX_ANSWER_BYTES)
     })
 }
 

@@ -1,9 +1,11 @@
 //! All routes of the server. A test compares the table with the source, and a fuzzer requests each route.
 
 /// Method, pattern, query or body of an example, and whether the example changes something.
-pub(crate) const ROUTES: [(&str, &str, &str, bool); 47] = [
+pub(crate) const ROUTES: [(&str, &str, &str, bool); 49] = [
     ("GET", "/", "", false),
     ("GET", "/assets/{version}/{name}", "", false),
+    ("GET", "/changed", "", false),
+    ("GET", "/api/news", "", false),
     ("GET", "/groups", "filter=private", false),
     ("GET", "/groups/view", "filter=private&sort=size", false),
     ("GET", "/groups/rows", "view=1&from=0&n=9", false),

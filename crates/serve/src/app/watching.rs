@@ -1,0 +1,140 @@
+//! What has changed since the last scans, as the watcher of the catalog (`lop watch`) knows it.
+//!
+//! However many pages are open, the server asks the watcher one question at a time, at most once a second,
+//! and takes at most a tenth of the watcher's time. The question leaves the watcher's notes as they are, so
+//! the next scan still finds all changes.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use watch::{NoWatcher, Position, Unseen};
+
+use super::App;
+use crate::error::PageError;
+
+/// Time that a page waits for the watcher. It answers at once, unless a busy system delays it.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Minimum time between an answer and the next question.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// The watcher rests for this many times as long as its answer took.
+const REST: u32 = 9;
+
+/// What the server knows about changes that no scan has seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum News {
+    /// No watcher runs.
+    NoWatcher,
+    /// The watcher cannot be asked, for this reason.
+    Silent(String),
+    /// The answer of the watcher.
+    Unseen(Arc<Unseen>),
+}
+
+/// The last answer.
+#[derive(Debug, Default)]
+pub(super) struct Watching(Mutex<Option<Known>>);
+
+#[derive(Debug)]
+struct Known {
+    /// The version of the catalog that the question was about.
+    version: u64,
+    /// When the watcher may be asked again.
+    until: Instant,
+    news: News,
+}
+
+impl Known {
+    /// Returns whether this is still the answer for a version of the catalog. After a scan, the answer is
+    /// another one at once; a watcher that did not answer is left alone.
+    fn is_for(&self, version: u64, now: Instant) -> bool {
+        let is_same = self.version == version || matches!(self.news, News::Silent(_));
+        is_same && now < self.until
+    }
+}
+
+impl Watching {
+    /// Returns what has changed below the roots of the catalog since their last scans.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog does not exist or cannot be read.
+    pub(super) async fn news(&self, app: &Arc<App>) -> Result<News, PageError> {
+        // Other pages wait here, and get the same answer.
+        let mut last = self.0.lock().await;
+        let version = app.blocking(App::catalog_version).await?;
+        if let Some(known) = last.as_ref().filter(|known| known.is_for(version, Instant::now())) {
+            return Ok(known.news.clone());
+        }
+        let (news, took) = app
+            .blocking(|app| {
+                let roots = app.with_catalog(|catalog| Ok(catalog.watched_roots()?))?;
+                let roots = roots.into_iter().map(|root| {
+                    let since =
+                        root.position.map(|at| Position { session: at.watcher, number: at.number });
+                    (root.path, since)
+                });
+                let start = Instant::now();
+                Ok((ask(app.catalog_path(), roots.collect()), start.elapsed()))
+            })
+            .await?;
+        let until = Instant::now() + INTERVAL.max(took * REST);
+        *last = Some(Known { version, until, news: news.clone() });
+        Ok(news)
+    }
+}
+
+fn ask(catalog: &Path, roots: Vec<(Vec<u8>, Option<Position>)>) -> News {
+    match watch::ask_unseen(catalog, roots, PATIENCE) {
+        Ok(unseen) => News::Unseen(Arc::new(unseen)),
+        Err(NoWatcher::NotRunning) => News::NoWatcher,
+        Err(NoWatcher::OtherUser { user, .. }) => {
+            News::Silent(format!("user {user} listens at its socket"))
+        }
+        Err(NoWatcher::Failed { source, .. }) => News::Silent(fsops::io_text(&source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+    use std::time::{Duration, Instant};
+
+    use futures_util::future::join_all;
+    use watch::watcher_paths;
+
+    use super::{Known, News};
+    use crate::testing::TestServer;
+
+    #[test]
+    fn an_answer_counts_until_the_catalog_changes_or_the_watcher_has_rested() {
+        let now = Instant::now();
+        let until = now + Duration::from_secs(5);
+        let silent = || News::Silent("busy".into());
+        for (news, is_for_next) in [(News::NoWatcher, false), (silent(), true)] {
+            let known = Known { version: 7, until, news };
+            assert!(known.is_for(7, now));
+            assert!(!known.is_for(7, until));
+            assert_eq!(known.is_for(8, now), is_for_next, "{known:?}");
+        }
+    }
+
+    #[test]
+    fn a_watcher_that_does_not_answer_is_asked_once_for_all_pages() {
+        let server = TestServer::new(false);
+        server.make_catalog();
+        let [path, _] = watcher_paths(server.app.catalog_path());
+        let listener = UnixListener::bind(path).expect("listens");
+        let pages = (0..20).map(|_| server.app.news());
+        let news = server.runtime.block_on(join_all(pages));
+        for news in news {
+            assert!(matches!(news, Ok(News::Silent(_))), "{news:?}");
+        }
+        listener.set_nonblocking(true).expect("set");
+        let questions = std::iter::from_fn(|| listener.accept().ok()).count();
+        assert_eq!(questions, 1);
+    }
+}
