@@ -481,6 +481,7 @@ fn the_pages_stay_small() {
         "icon.svg",
         "keys.js",
         "list.js",
+        "news.js",
         "times.js",
         "review.js",
         "rules.js",

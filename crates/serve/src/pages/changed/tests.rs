@@ -32,9 +32,9 @@ impl Watched {
         let watcher = Watcher::start(options).expect("started");
         let control = watcher.control();
         let thread = Some(std::thread::spawn(move || watcher.run()));
-        let watched = Watched { server, control, thread };
-        watched.note_position();
-        watched
+        let new = Watched { server, control, thread };
+        new.note_position();
+        new
     }
 
     /// Makes the catalog one of a scan that just ended.
