@@ -12,8 +12,6 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::notes::Counts;
-
 /// A point in the sequence of changes that a watcher notes. It does not depend on a clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Position {
@@ -89,6 +87,15 @@ pub enum Entries {
     All,
     /// Everything below the directory.
     Tree,
+}
+
+/// Numbers of entries and directories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Entries that have changed.
+    pub entries: u64,
+    /// Directories with such entries.
+    pub dirs: u64,
 }
 
 /// The changes below some roots that no scan has seen yet.

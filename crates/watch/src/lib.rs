@@ -37,10 +37,9 @@ mod socket;
 mod status;
 mod watcher;
 
-pub use answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown, Unseen};
+pub use answer::{Answer, ChangedDir, Changes, Counts, Entries, Position, Unknown, Unseen};
 pub use area::Means;
 pub use client::{NoWatcher, ask, ask_unseen};
-pub use notes::Counts;
 pub use socket::watcher_paths;
 pub use status::{Control, Status};
 pub use watcher::{Options, StartError, Watched, Watcher};

@@ -14,10 +14,8 @@ mod tests;
 
 use std::collections::{BTreeMap, HashMap};
 
-use serde::{Deserialize, Serialize};
-
 use self::dir::DirNote;
-use crate::answer::{ChangedDir, Changes, Entries, Unknown};
+use crate::answer::{ChangedDir, Changes, Counts, Entries, Unknown};
 use crate::paths::{is_at_or_below, joined};
 
 /// Maximum estimated memory of all notes. With the program and its buffers, a watcher stays below
@@ -39,15 +37,6 @@ const INODE_BYTES: usize = 64;
 pub(crate) trait Directories {
     /// Returns the absolute paths of the directory with a key, or nothing if it is gone.
     fn paths(&mut self, key: &[u8]) -> Vec<Vec<u8>>;
-}
-
-/// Numbers of entries and directories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counts {
-    /// Entries that have changed.
-    pub entries: u64,
-    /// Directories with such entries.
-    pub dirs: u64,
 }
 
 /// The noted changes.

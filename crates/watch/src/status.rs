@@ -8,7 +8,7 @@ use std::time::Instant;
 use runtime::Mutex;
 use rustix::event::EventfdFlags;
 
-use crate::notes::Counts;
+use crate::answer::Counts;
 
 /// Changes that no answer contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watcher_that_does_not_answer_is_asked_once_for_all_pages() {
+    fn a_watcher_that_does_not_answer_gets_one_question_for_all_pages() {
         let server = TestServer::new(false);
         server.make_catalog();
         let [path, _] = watcher_paths(server.app.catalog_path());

@@ -1,7 +1,7 @@
 //! Tests of notes with directories that have their path as key.
 
-use super::{Counts, Directories, MAX_BYTES, Notes};
-use crate::answer::{Changes, Entries, Unknown};
+use super::{Directories, MAX_BYTES, Notes};
+use crate::answer::{Changes, Counts, Entries, Unknown};
 
 /// Directories that still have the path that is their key, except for those that are gone.
 #[derive(Default)]
