@@ -34,6 +34,8 @@ pub enum Means {
 pub(crate) struct Area {
     pub(crate) planned: Planned,
     pub(crate) means: Means,
+    /// The identity of its file system in events of fanotify.
+    pub(crate) fsid: u64,
 }
 
 /// All areas, and the paths to recognize.
@@ -55,7 +57,7 @@ impl Areas {
     /// Returns the numbers of the areas on a file system that is watched as a whole.
     pub(crate) fn of_file_system(&self, fsid: u64) -> impl Iterator<Item = usize> {
         let all = self.list.iter().enumerate();
-        all.filter(move |(_, area)| area.means == Means::Fanotify && area.planned.fsid == fsid)
+        all.filter(move |(_, area)| area.means == Means::Fanotify && area.fsid == fsid)
             .map(|(at, _)| at)
     }
 

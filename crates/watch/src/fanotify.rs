@@ -76,8 +76,9 @@ impl Source {
         Ok(Source { fanotify, buffer, places, links: Links::default() })
     }
 
-    /// Watches the file system of a directory. Fails if its handles cannot be opened.
-    pub(crate) fn watch(&self, dir: &Dir) -> io::Result<()> {
+    /// Watches the file system of a directory, and returns its identity in events. Fails if its handles cannot be
+    /// opened.
+    pub(crate) fn watch(&self, dir: &Dir) -> io::Result<u64> {
         let (kind, handle) = dir.handle()?;
         dir.open_handle(kind, &handle)?;
         self.fanotify.watch_file_system(dir, MASK)

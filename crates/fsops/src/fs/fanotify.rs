@@ -60,22 +60,39 @@ impl Fanotify {
         }
     }
 
-    /// Watches the whole file system of a directory for the events in `mask`. If it is already
-    /// watched, the events are added.
+    /// Watches the whole file system of a directory for the events in `mask`, and returns the identity
+    /// of the file system in events (`f_fsid` of `statfs(2)`). If it is already watched, the events are added.
+    ///
+    /// The subvolumes of a btrfs file system have identities of their own, but events have that of its top-level
+    /// subvolume.
     ///
     /// # Errors
     ///
-    /// Returns the error of `fanotify_mark(2)`: `EXDEV` for a subvolume of btrfs, and `ENODEV` or
-    /// `EOPNOTSUPP` if the file system has no identity or no handles.
-    pub fn watch_file_system(&self, dir: &Dir, mask: u64) -> io::Result<()> {
-        mark(&self.fd, dir, libc::FAN_MARK_ADD, mask)
+    /// Returns the error of `fanotify_mark(2)`: `EXDEV` for a subvolume of btrfs whose top-level
+    /// subvolume cannot be opened, and `ENODEV` or `EOPNOTSUPP` if the file system has no identity
+    /// or no handles.
+    pub fn watch_file_system(&self, dir: &Dir, mask: u64) -> io::Result<u64> {
+        let marked = self.mark(dir, libc::FAN_MARK_ADD, mask)?;
+        Ok(marked.as_ref().unwrap_or(dir).volume()?.fsid)
     }
 
     /// Returns whether the file system of a directory is still watched. Unmounting a file system
     /// ends this.
     pub fn watches_file_system(&self, dir: &Dir) -> bool {
         // Removes an event that nobody adds. The kernel fails if it does not find the mark.
-        mark(&self.fd, dir, libc::FAN_MARK_REMOVE, libc::FAN_OPEN_EXEC).is_ok()
+        self.mark(dir, libc::FAN_MARK_REMOVE, libc::FAN_OPEN_EXEC).is_ok()
+    }
+
+    /// Changes the mark of a file system. Returns its top-level subvolume, if the directory itself cannot be marked:
+    /// fanotify refuses directories of other subvolumes, because their identity is not that of the events.
+    fn mark(&self, dir: &Dir, flags: c_uint, mask: u64) -> io::Result<Option<Dir>> {
+        match mark(&self.fd, dir, flags, mask) {
+            Err(error) if error.raw_os_error() == Some(libc::EXDEV) => {
+                let top = dir.open_top_level_subvolume().map_err(|_| error)?;
+                mark(&self.fd, &top, flags, mask).map(|()| Some(top))
+            }
+            result => result.map(|()| None),
+        }
     }
 
     /// Returns an upper bound for the number of events that are waiting to be read.

@@ -21,6 +21,8 @@ struct Mount {
     root: Vec<u8>,
     point: Vec<u8>,
     kind: Vec<u8>,
+    /// Path of its block device, unless the file system is read-only.
+    writable_device: Option<Vec<u8>>,
     /// Path of the directory that a FUSE file system shows, or `None` if its mount source is not a
     /// directory.
     shows: Option<Vec<u8>>,
@@ -86,9 +88,13 @@ impl Mounts {
             let mut rest = fields.skip_while(|field| *field != b"-").skip(1);
             let (kind, source) = (rest.next()?.to_vec(), rest.next().unwrap_or_default());
             let is_fuse = kind == b"fuse" || kind.starts_with(b"fuse.");
-            let is_dir = source.starts_with(b"/") && !source.starts_with(b"/dev/");
+            let is_device = source.starts_with(b"/dev/");
+            let is_dir = source.starts_with(b"/") && !is_device;
             let shows = (is_fuse && is_dir).then(|| unescaped(source));
-            Some(Mount { id, device, root, point, kind, shows })
+            // The options of the file system, which may differ from those of the mount.
+            let is_writable = rest.next().is_some_and(|o| o == b"rw" || o.starts_with(b"rw,"));
+            let writable_device = (is_device && is_writable).then(|| unescaped(source));
+            Some(Mount { id, device, root, point, kind, writable_device, shows })
         };
         Mounts(table.split(|&b| b == b'\n').filter_map(mount).collect())
     }
@@ -118,6 +124,11 @@ impl Mounts {
     /// Returns the mount that a path is on. The path must be absolute and contain no symbolic links.
     pub fn mount_at(&self, path: &[u8]) -> Option<MountPoint<'_>> {
         self.mount_of(path).map(|(mount, _)| mount.point())
+    }
+
+    /// Returns the path of the block device of the mount with an id, unless its file system is read-only.
+    pub(crate) fn writable_device(&self, id: u64) -> Option<&[u8]> {
+        self.0.iter().find(|mount| mount.id == id)?.writable_device.as_deref()
     }
 
     /// Returns the mounts below a path. If several mounts have the same mount point, only the one

@@ -1,11 +1,15 @@
-//! Removal of whole btrfs subvolumes.
+//! Subvolumes of btrfs: removal of a whole subvolume, and the top-level subvolume.
 
 use std::ffi::CStr;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use rustix::fs::{Mode, OFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+
 use crate::change::about_to_change;
 use crate::dir::Dir;
+use crate::fs::mounts::Mounts;
 use crate::stat::{Kind, Stat};
 
 /// `BTRFS_IOC_SNAP_DESTROY` of linux/btrfs.h: `_IOW(0x94, 15, struct btrfs_ioctl_vol_args)`.
@@ -14,6 +18,9 @@ const SNAP_DESTROY: libc::Ioctl = 0x5000_940F;
 /// Inode number of the top directory of every subvolume (`BTRFS_FIRST_FREE_OBJECTID`). No other
 /// directory has this number.
 const TOP: u64 = 256;
+
+/// The id of the top-level subvolume (`BTRFS_FS_TREE_OBJECTID`), as a mount option.
+const TOP_LEVEL: &CStr = c"5";
 
 /// `struct btrfs_ioctl_vol_args`.
 #[repr(C)]
@@ -47,6 +54,32 @@ impl Dir {
         let answer =
             unsafe { libc::ioctl(self.fd().as_raw_fd(), SNAP_DESTROY, &raw const request) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    }
+}
+
+impl Dir {
+    /// Opens the top-level subvolume of the btrfs file system of this directory, through a mount of its own that has no
+    /// path and ends when the descriptor is closed.
+    ///
+    /// # Errors
+    ///
+    /// Fails if this is not btrfs, if its block device cannot be found, and with `EPERM` without `CAP_SYS_ADMIN`. Fails
+    /// with `EROFS` if the file system is read-only, because mounting it could make it writable.
+    pub(crate) fn open_top_level_subvolume(&self) -> io::Result<Dir> {
+        let stat = self.stat()?;
+        if !self.volume()?.is_btrfs() {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let mounts = Mounts::read();
+        let device = mounts.writable_device(stat.mount).ok_or(rustix::io::Errno::ROFS)?;
+        let context = rustix::mount::fsopen(c"btrfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+        rustix::mount::fsconfig_set_string(&context, c"source", device)?;
+        rustix::mount::fsconfig_set_string(&context, c"subvolid", TOP_LEVEL)?;
+        rustix::mount::fsconfig_create(&context)?;
+        let attributes = MountAttrFlags::MOUNT_ATTR_RDONLY;
+        let mount = rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)?;
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Dir::from(rustix::fs::openat(mount, c".", flags, Mode::empty())?))
     }
 }
 

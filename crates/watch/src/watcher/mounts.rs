@@ -54,8 +54,7 @@ impl Watcher {
         for planned in planned {
             if !kept.iter().any(|area| area.planned == planned) {
                 changed.push(planned.clone());
-                let means = self.watch(&planned);
-                kept.push(Area { planned, means });
+                kept.push(self.watch(planned));
             }
         }
         self.areas.list = kept;
@@ -102,22 +101,25 @@ impl Watcher {
         }
     }
 
-    /// Starts to watch an area, and returns how.
-    fn watch(&mut self, planned: &Planned) -> Means {
+    /// Starts to watch an area.
+    fn watch(&mut self, planned: Planned) -> Area {
+        let (mut means, mut fsid) = (Means::Fanotify, planned.fsid);
         if let Some(obstacle) = &planned.obstacle {
-            return Means::Unwatched(obstacle.clone());
-        }
-        let refused = match &self.fanotify {
-            Ok(fanotify) => {
-                let dir = fsops::Dir::open(as_path(&planned.path));
-                match dir.and_then(|dir| fanotify.watch(&dir)) {
-                    Ok(()) => return Means::Fanotify,
-                    Err(error) => fanotify_text(&error),
-                }
+            means = Means::Unwatched(obstacle.clone());
+        } else {
+            match self.watch_with_fanotify(&planned) {
+                Ok(in_events) => fsid = in_events,
+                Err(refused) => means = self.watch_with_inotify(&planned, refused),
             }
-            Err(reason) => reason.clone(),
-        };
-        self.watch_with_inotify(planned, refused)
+        }
+        Area { planned, means, fsid }
+    }
+
+    /// Watches the file system of an area, and returns its identity in events. Fails with the reason as text.
+    fn watch_with_fanotify(&self, planned: &Planned) -> Result<u64, String> {
+        let fanotify = self.fanotify.as_ref().map_err(Clone::clone)?;
+        let dir = fsops::Dir::open(as_path(&planned.path));
+        dir.and_then(|dir| fanotify.watch(&dir)).map_err(|error| fanotify_text(&error))
     }
 
     fn watch_with_inotify(&mut self, planned: &Planned, refused: String) -> Means {
@@ -140,7 +142,9 @@ pub(super) fn fanotify_text(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM) => "only root may watch whole file systems".into(),
         Some(libc::ENOSYS | libc::EINVAL) => "the kernel cannot watch whole file systems".into(),
-        Some(libc::EXDEV) => "it is a subvolume of btrfs".into(),
+        Some(libc::EXDEV) => {
+            "it is a subvolume of btrfs, whose file system cannot be mounted as a whole".into()
+        }
         Some(libc::ENODEV | libc::EOPNOTSUPP) => "its files have no handles".into(),
         _ => fsops::io_text(error),
     }

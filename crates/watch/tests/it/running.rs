@@ -1,6 +1,7 @@
 //! A watcher in a thread, and questions to it.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -116,7 +117,8 @@ fn drop_privilege() {
     set_capabilities(None, sets).expect("fewer capabilities");
 }
 
-/// Calls a test with both means on each file system. Without root, calls it once with inotify.
+/// Calls a test with both means on each file system, and on a subvolume of btrfs that is mounted on its own. Without
+/// root, calls it once with inotify.
 pub(crate) fn everywhere(test: impl Fn(By, &Path)) {
     if !testkit::is_root() {
         skipped("only root may watch whole file systems and mount");
@@ -125,9 +127,22 @@ pub(crate) fn everywhere(test: impl Fn(By, &Path)) {
     }
     for kind in FileSystem::ALL {
         for by in [By::Fanotify, By::Inotify] {
-            match Mount::new(kind, 64 << 20) {
-                Ok(mount) => test(by, mount.path()),
-                Err(reason) => skipped(format!("{}: {reason}", kind.name())),
+            let mount = match Mount::new(kind, 64 << 20) {
+                Ok(mount) => mount,
+                Err(reason) => {
+                    skipped(format!("{}: {reason}", kind.name()));
+                    continue;
+                }
+            };
+            test(by, mount.path());
+            if kind == FileSystem::Btrfs {
+                let subvolume = mount.path().join("subvolume");
+                let made =
+                    Command::new("btrfs").args(["subvolume", "create"]).arg(&subvolume).status();
+                assert!(made.expect("btrfs-progs").success());
+                let target = TempTree::new();
+                let alone = Mount::bind(&subvolume, target.path()).expect("mounted");
+                test(by, alone.path());
             }
         }
     }
