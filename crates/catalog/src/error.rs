@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode::{DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly};
+use rusqlite::ErrorCode::{DatabaseBusy, DatabaseCorrupt, DiskFull, NotADatabase, ReadOnly};
 
 /// The reason why a catalog cannot be used. Unless documented otherwise, the catalog is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -86,6 +86,12 @@ impl Error {
 }
 
 impl Error {
+    /// Returns whether another process was using the catalog for too long.
+    pub fn is_busy(&self) -> bool {
+        matches!(self, Error::Database { source, .. }
+            if source.sqlite_error_code() == Some(DatabaseBusy))
+    }
+
     /// Returns whether an interrupted commit has to be rolled back first. Only a user with write
     /// access to the catalog can roll it back.
     pub fn needs_rollback(&self) -> bool {

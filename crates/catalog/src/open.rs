@@ -161,11 +161,34 @@ impl Catalog {
     /// or newer format than this version uses, or if it cannot be read. The catalog is unchanged,
     /// except that `SQLite` may have rolled back the commit of a process that was killed.
     pub fn open(path: &Path) -> Result<Catalog, Error> {
+        Catalog::open_within(path, QUESTION_TIMEOUT)
+    }
+
+    /// Opens the catalog like [`Catalog::open`]. Each query waits at most for `timeout` until another process has
+    /// finished a commit, and fails with a busy error ([`Error::is_busy`]) then.
+    ///
+    /// # Errors
+    ///
+    /// Fails like [`Catalog::open`].
+    pub fn open_within(path: &Path, timeout: Duration) -> Result<Catalog, Error> {
         match inspect(path)? {
             Found::Nothing => Err(Error::Missing(path.into())),
             Found::Empty => Err(Error::Damaged { path: path.into(), source: None }),
-            Found::Catalog => Catalog::connect(path)?.with_known_format(),
+            Found::Catalog => {
+                let catalog = Catalog::connect(path)?;
+                catalog.wait_at_most(timeout)?;
+                catalog.with_known_format()
+            }
         }
+    }
+
+    /// Sets how long a query or a change waits until another process has finished a commit.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `SQLite` refuses the time.
+    pub fn wait_at_most(&self, timeout: Duration) -> Result<(), Error> {
+        self.db.busy_timeout(timeout).at(&self.path)
     }
 
     /// Returns the path of the catalog.

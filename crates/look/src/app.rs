@@ -24,8 +24,8 @@ pub(crate) const TABS: [&str; 5] = ["Space", "Groups", "Folders", "Uniques", "Ru
 /// The message for keys that have to wait for the end of a run.
 const RUNNING: &str = "A run is changing files. Wait for its end, or press Esc to stop it.";
 
-/// The message for a plan that was made before a change of the catalog.
-const OUTDATED_PLAN: &str = "Another process has updated the catalog. Press R for a new plan.";
+/// The message for what cannot be done because it is based on a state before the last change.
+pub(crate) const OUTDATED: &str = "The catalog was changed; press R to reload.";
 
 /// A page above the views.
 #[derive(Debug)]
@@ -54,12 +54,18 @@ pub(crate) struct App {
     kind: Kind,
     /// Number of rows of a list on the screen.
     height: usize,
+    /// Whether the terminal is too small to show anything.
+    is_hidden: bool,
 }
 
 impl App {
-    /// Starts in the view of space, at a directory.
-    pub(crate) fn new(dir: Option<Vec<u8>>, local_time: fn(i64) -> String, height: usize) -> App {
-        App {
+    /// Starts in the view of space, at a directory. `rows` is as in [`App::resize`].
+    pub(crate) fn new(
+        dir: Option<Vec<u8>>,
+        local_time: fn(i64) -> String,
+        rows: Option<usize>,
+    ) -> App {
+        let mut app = App {
             tab: 0,
             space: SpaceView::new(dir, local_time),
             groups: GroupsView::new(),
@@ -71,8 +77,11 @@ impl App {
             message: String::new(),
             is_outdated: false,
             kind: Kind::Hardlink,
-            height,
-        }
+            height: 0,
+            is_hidden: false,
+        };
+        app.resize(rows);
+        app
     }
 
     /// Returns the first effects.
@@ -123,7 +132,7 @@ impl App {
     /// Returns the message for the user, or an empty text.
     pub(crate) fn message(&self) -> &str {
         match self.message.as_str() {
-            "" if self.is_outdated => "Another process has updated the catalog; press R to reload.",
+            "" if self.is_outdated => OUTDATED,
             message => message,
         }
     }
@@ -133,9 +142,13 @@ impl App {
         self.message = text.into();
     }
 
-    /// Notes that the screen has room for this many rows.
-    pub(crate) fn resize(&mut self, height: usize) {
-        self.height = height;
+    /// Notes that the screen has room for this many rows, or that it is too small to show anything. Then nobody can
+    /// see a question, so an open one is cancelled.
+    pub(crate) fn resize(&mut self, rows: Option<usize>) {
+        (self.height, self.is_hidden) = (rows.unwrap_or(0), rows.is_none());
+        if self.is_hidden {
+            self.dialog = None;
+        }
         self.fit();
     }
 
@@ -151,7 +164,11 @@ impl App {
         self.folders.forget();
         self.uniques.forget();
         let mut effects = self.space.load();
-        effects.extend(self.show_tab());
+        effects.extend(match self.tab {
+            // The groups may be those of some folders.
+            1 => self.groups.load(),
+            _ => self.show_tab(),
+        });
         if matches!(self.pages.first(), Some(Page::Plan(_))) {
             effects.extend(self.plan(self.kind));
         }
@@ -161,12 +178,12 @@ impl App {
     /// Acts on a key.
     pub(crate) fn key(&mut self, key: Key) -> Vec<Effect> {
         self.message.clear();
-        let effects = match self.dialog.take() {
-            Some(dialog) => self.answer(dialog, key),
-            None => match bindings::action(key, self.view().place()) {
-                Some(action) => self.act(action),
-                None => Vec::new(),
-            },
+        let action = bindings::action(key, self.view().place());
+        let effects = match (self.dialog.take(), action) {
+            (Some(dialog), _) => self.answer(dialog, key),
+            (None, Some(action)) if self.is_hidden && !action.is_safe_unseen() => Vec::new(),
+            (None, Some(action)) => self.act(action),
+            (None, None) => Vec::new(),
         };
         let effects = self.absorb(effects);
         self.fit();
@@ -245,6 +262,9 @@ impl App {
             self.pages.pop();
             return effects;
         }
+        if self.tab == 1 && self.groups.is_list_of_folders() {
+            return self.go_to(2);
+        }
         let is_list = self.view().place() != Place::Group;
         if action == Action::Back && is_list && !self.view().filter().is_empty() {
             // An empty text selects all rows, so this cannot fail.
@@ -306,14 +326,17 @@ impl App {
                 Effect::Say(text) => self.say(text),
                 Effect::ShowGroups(filter) => {
                     self.tab = 1;
-                    self.groups.search(filter);
-                    others.extend(self.groups.show(b"/"));
+                    others.extend(self.groups.show_folders(filter));
                 }
                 Effect::Load(Load::Plan(kind)) if !self.is_planning(kind) => {
                     others.extend(self.plan(kind));
                 }
-                // The plan may be about files that have changed, or contradict new decisions.
-                Effect::Load(Load::Apply) if self.is_outdated => self.say(OUTDATED_PLAN),
+                // The plan may be about files that have changed, and another process may have decided differently.
+                Effect::Load(Load::Apply) | Effect::Decide(..) | Effect::Withdraw { .. }
+                    if self.is_outdated =>
+                {
+                    self.say(OUTDATED);
+                }
                 Effect::Load(load @ (Load::Apply | Load::Undo(_))) => {
                     others.extend(self.begin(load));
                 }

@@ -46,6 +46,13 @@ pub(crate) enum Action {
     Undo,
 }
 
+impl Action {
+    /// Returns whether the user may want this while nothing is shown, because the terminal is too small.
+    pub(crate) fn is_safe_unseen(self) -> bool {
+        matches!(self, Action::Quit | Action::Suspend | Action::Redraw)
+    }
+}
+
 /// A part of the interface with keys of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {

@@ -25,12 +25,12 @@ pub(crate) enum Effect {
     Reload,
     /// Records a decision.
     Decide(Scope, Choice),
-    /// Withdraws the decision with this id.
-    Withdraw(i64),
+    /// Withdraws the decision with this id, and says what was done.
+    Withdraw { id: i64, done: String },
     /// Asks the user.
     Ask(Dialog),
     /// Shows a message.
     Say(String),
-    /// Shows the groups that match a filter.
+    /// Shows the groups of some folders, which match a filter.
     ShowGroups(String),
 }

@@ -28,9 +28,10 @@ const MIN_LINES: u16 = 10;
 const ABOVE: u16 = 3;
 const BELOW: u16 = 2;
 
-/// Returns the number of rows that a terminal of this many lines shows.
-pub(crate) fn body_height(lines: u16) -> usize {
-    usize::from(lines.saturating_sub(ABOVE + BELOW))
+/// Returns the number of rows that a terminal of this size shows, or `None` if the terminal is too small.
+pub(crate) fn body_height((columns, lines): (u16, u16)) -> Option<usize> {
+    let is_shown = columns >= MIN_COLUMNS && lines >= MIN_LINES;
+    is_shown.then(|| usize::from(lines - ABOVE - BELOW))
 }
 
 /// The styles of the screen.
@@ -64,11 +65,12 @@ impl Theme {
 /// Draws the whole screen.
 pub(crate) fn draw(app: &App, has_colors: bool, buffer: &mut Buffer) {
     let area = buffer.area;
-    let mut page = Page { buffer, area, theme: Theme { has_colors } };
-    if area.width < MIN_COLUMNS || area.height < MIN_LINES {
-        page.too_small();
+    let theme = Theme { has_colors };
+    let Some(height) = body_height((area.width, area.height)) else {
+        Page { buffer, area, theme, height: 0 }.too_small();
         return;
-    }
+    };
+    let mut page = Page { buffer, area, theme, height };
     let columns = usize::from(area.width);
     let view = app.view();
     page.tabs(app.tab());
@@ -90,6 +92,8 @@ struct Page<'b> {
     buffer: &'b mut Buffer,
     area: Rect,
     theme: Theme,
+    /// Number of rows of a list.
+    height: usize,
 }
 
 impl Page<'_> {
@@ -130,8 +134,7 @@ impl Page<'_> {
 
     fn rows(&mut self, view: &dyn View) {
         let columns = usize::from(self.area.width) - 2;
-        let height = body_height(self.area.height);
-        let window = view.list().window(view.len(), height);
+        let window = view.list().window(view.len(), self.height);
         for (y, at) in (ABOVE..).zip(window.clone()) {
             let row = view.row(at, columns);
             let is_current = at == view.list().at;
@@ -150,9 +153,8 @@ impl Page<'_> {
     /// Draws a menu above the rows.
     fn menu(&mut self, title: &str, items: &[&str], at: usize) {
         let columns = usize::from(self.area.width);
-        let height = body_height(self.area.height);
         // The window contains the current item.
-        let room = height.saturating_sub(2);
+        let room = self.height.saturating_sub(2);
         let first = (at + 1).saturating_sub(room);
         let blank = " ".repeat(columns);
         let shown = items.iter().enumerate().skip(first).take(room);

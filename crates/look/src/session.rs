@@ -7,11 +7,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{Catalog, Decider};
+use catalog::{Catalog, Choice, Decider, Scope};
+use review::DecideError;
 use runtime::epoch::now_ms;
 use rustix::process::{Signal as ToSend, kill_current_process_group};
 
-use crate::app::App;
+use crate::app::{App, OUTDATED};
 use crate::effect::Effect;
 use crate::error::{Error, with_causes};
 use crate::key::{Decoder, Key};
@@ -23,12 +24,14 @@ use crate::work::{Load, Loaded, News, Work};
 const REST_OF_KEY: Duration = Duration::from_millis(100);
 /// Time between two checks whether another process has changed the catalog. A check is one query of a number.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
+/// Time that a decision waits for the commit of another process. No key has an effect meanwhile.
+const DECISION_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Everything that the interface needs from its caller.
 #[derive(Debug)]
 pub struct Options {
-    /// The path of the catalog.
-    pub catalog: PathBuf,
+    /// The catalog.
+    pub catalog: Catalog,
     /// The absolute path of the directory to start in; if `None`, the lowest one that contains all files.
     pub dir: Option<Vec<u8>>,
     /// The program lop.
@@ -60,22 +63,19 @@ pub enum End {
 ///
 /// # Errors
 ///
-/// Fails if the catalog cannot be opened, if the terminal cannot be used, or if no thread can be started. Decisions that
+/// Fails if the catalog cannot be read, if the terminal cannot be used, or if no thread can be started. Decisions that
 /// were recorded before stay recorded.
 ///
 /// # Panics
 ///
 /// Panics if a thread panics. The terminal is then as before.
 pub fn run(options: Options) -> Result<End, Error> {
-    let decider = Decider::open(&options.catalog)?;
-    let work = Work::new(options.program, options.catalog.clone(), options.temp_dir);
-    let work = work.map_err(Error::Work)?;
-    let identity = identity(&options.catalog);
-    let version = decider.catalog().data_version()?;
+    let path = options.catalog.path().to_path_buf();
+    let work = Work::new(options.program, path.clone(), options.temp_dir).map_err(Error::Work)?;
+    let catalog = OpenCatalog::new(options.catalog, path)?;
     let terminal = Terminal::new(options.input, options.output)?;
-    let app = App::new(options.dir, options.local_time, body_height(terminal.size().1));
+    let app = App::new(options.dir, options.local_time, body_height(terminal.size()));
     let has_colors = options.has_colors;
-    let catalog = OpenCatalog { decider, path: options.catalog, identity, version };
     let mut session =
         Session { app, work, terminal, catalog, has_colors, keys: Decoder::default() };
     let end = session.run();
@@ -93,15 +93,31 @@ struct OpenCatalog {
 }
 
 impl OpenCatalog {
+    fn new(catalog: Catalog, path: PathBuf) -> Result<OpenCatalog, Error> {
+        let (identity, version) = (identity(&path), catalog.data_version()?);
+        catalog.wait_at_most(DECISION_TIMEOUT)?;
+        Ok(OpenCatalog { decider: Decider::new(catalog), path, identity, version })
+    }
+
     fn catalog(&self) -> &Catalog {
         self.decider.catalog()
     }
 
     /// Returns whether another process has changed or replaced the catalog since it was loaded.
     fn is_outdated(&self) -> bool {
-        // While another process commits, the answer has to wait.
-        let is_changed = self.catalog().data_version().is_ok_and(|now| now != self.version);
-        is_changed || self.is_replaced()
+        // While another process commits, there is no answer. The next check sees the change.
+        let now = self.catalog().wait_at_most(Duration::ZERO);
+        let now = now.and_then(|()| self.catalog().data_version());
+        // SQLite accepts every time.
+        let _accepted = self.catalog().wait_at_most(DECISION_TIMEOUT);
+        now.is_ok_and(|now| now != self.version) || self.is_replaced()
+    }
+
+    /// Fails if a decision would be based on an old state, or would have to wait too long.
+    fn check_current(&self) -> Result<(), String> {
+        let now = self.catalog().data_version().map_err(|error| unrecorded(&error))?;
+        let is_current = now == self.version && !self.is_replaced();
+        if is_current { Ok(()) } else { Err(OUTDATED.into()) }
     }
 
     fn is_replaced(&self) -> bool {
@@ -114,7 +130,10 @@ impl OpenCatalog {
 }
 
 /// Returns the message for a decision that cannot be stored.
-fn unrecorded(error: &dyn std::error::Error) -> String {
+fn unrecorded(error: &catalog::Error) -> String {
+    if error.is_busy() {
+        return "The catalog is in use by another process; try again.".into();
+    }
     format!("Nothing was decided: {}. Check that you may write the catalog.", with_causes(error))
 }
 
@@ -169,9 +188,9 @@ impl Session {
     }
 
     fn type_keys(&mut self, keys: Vec<Key>) -> Result<Option<End>, Error> {
-        // A key may start a run, so it must not act on an outdated state.
-        self.app.set_outdated(self.catalog.is_outdated());
         for key in keys {
+            // A key may decide or start a run, so it must not act on an outdated state.
+            self.app.set_outdated(self.catalog.is_outdated());
             let effects = self.app.key(key);
             let end = self.apply(effects)?;
             if end.is_some() {
@@ -199,7 +218,7 @@ impl Session {
             Signal::Continue => self.terminal.take_over()?,
             Signal::Resize => self.terminal.resize()?,
         }
-        self.app.resize(body_height(self.terminal.size().1));
+        self.app.resize(body_height(self.terminal.size()));
         Ok(None)
     }
 
@@ -223,21 +242,8 @@ impl Session {
                         return Ok(end);
                     }
                 }
-                Effect::Decide(scope, choice) => {
-                    let decider = &self.catalog.decider;
-                    let made = self.app.groups.change(|review| {
-                        let made = review.decide(decider, scope, choice, now_ms());
-                        made.map(drop).map_err(|error| unrecorded(&error))
-                    });
-                    self.tell(made);
-                }
-                Effect::Withdraw(id) => {
-                    let decider = &self.catalog.decider;
-                    let done = self.app.groups.change(|review| {
-                        review.withdraw(decider, id).map(drop).map_err(|error| unrecorded(&error))
-                    });
-                    self.tell(done);
-                }
+                Effect::Decide(scope, choice) => self.decide(scope, choice),
+                Effect::Withdraw { id, done } => self.withdraw(id, done),
                 // The state has taken these itself.
                 Effect::Ask(_) | Effect::Say(_) | Effect::ShowGroups(_) => {}
             }
@@ -262,9 +268,27 @@ impl Session {
         self.app.reload()
     }
 
-    fn tell(&mut self, done: Result<(), String>) {
-        if let Err(why) = done {
+    fn decide(&mut self, scope: Scope, choice: Choice) {
+        let decider = &self.catalog.decider;
+        let made = self.app.groups.change(|review| {
+            self.catalog.check_current()?;
+            let made = review.decide(decider, scope, choice, now_ms());
+            made.map(drop).map_err(|error| match error {
+                DecideError::Catalog(error) => unrecorded(&error),
+                error => format!("Nothing was decided: {error}."),
+            })
+        });
+        if let Err(why) = made {
             self.app.say(why);
         }
+    }
+
+    fn withdraw(&mut self, id: i64, done: String) {
+        let decider = &self.catalog.decider;
+        let withdrawn = self.app.groups.change(|review| {
+            self.catalog.check_current()?;
+            review.withdraw(decider, id).map(drop).map_err(|error| unrecorded(&error))
+        });
+        self.app.say(withdrawn.map_or_else(|why| why, |()| done));
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The screens are files in `tests/screens`. `INSTA_UPDATE=always cargo test -p lop-look` writes them again.
 
+mod safety;
 #[path = "../../serve/src/testing/scan.rs"]
 mod scan;
 
@@ -50,7 +51,7 @@ impl Interface {
         let nowhere = PathBuf::from("/nowhere/lop");
         let work = Work::new(nowhere, catalog, temp.path().into()).expect("starts");
         let dir = root(&temp).join("t").into_os_string().into_encoded_bytes();
-        let app = App::new(Some(dir), |_| "2026-11-30 12:00".into(), body_height(size.1));
+        let app = App::new(Some(dir), |_| "2026-11-30 12:00".into(), body_height(size));
         let (refused, has_quit) = (Vec::new(), false);
         let mut interface = Interface { app, work, decider, temp, size, refused, has_quit };
         let effects = interface.app.start();
@@ -89,12 +90,13 @@ impl Interface {
                     };
                     self.app.groups.change(decide).expect("decided");
                 }
-                Effect::Withdraw(id) => {
+                Effect::Withdraw { id, done } => {
                     let decider = &self.decider;
                     let withdraw = |review: &mut review::Review| {
                         review.withdraw(decider, id).map(drop).map_err(|e| e.to_string())
                     };
                     self.app.groups.change(withdraw).expect("withdrawn");
+                    self.app.say(done);
                 }
                 Effect::Quit => self.has_quit = true,
                 Effect::Reload => {
@@ -236,7 +238,9 @@ fn groups_are_decided_by_rules() {
     interface.types("\r");
     assert_screen!("group_decided", interface);
     interface.types("w");
-    interface.shows("Undecided, so nothing happens.");
+    interface.shows("The decision about 1 group was withdrawn.");
+    interface.types(DOWN);
+    interface.shows("Undecided");
     assert_screen!("group_undecided", interface);
     interface.types("\x1b");
     interface.types("x");
@@ -272,7 +276,7 @@ fn only_groups_of_the_directory_are_listed() {
     interface.shows("1 group,");
     interface.types("12");
     interface.types("/size:<1k\r");
-    interface.shows("No groups of identical files here.");
+    interface.shows("No row of this list matches the filter.");
     interface.types("/bad:x\r");
     interface.shows("bad:");
     interface.types("\x1b\x1b");
@@ -358,7 +362,7 @@ fn a_failure_is_shown_in_place_of_the_rows() {
 fn a_change_of_the_catalog_is_announced() {
     let mut interface = Interface::of(&photos());
     assert!(interface.app.set_outdated(true));
-    interface.shows("Another process has updated the catalog; press R to reload.");
+    interface.shows("The catalog was changed; press R to reload.");
     interface.types("R");
     assert!(!interface.screen().contains("press R"), "{}", interface.screen());
 }

@@ -71,6 +71,16 @@ impl<T> Remote<T> {
     }
 }
 
+/// Returns the text in place of the rows of an empty list. A list that is empty because of its filter says nothing
+/// about the directory.
+pub(crate) fn empty_note(filter: &str, everything: &str) -> String {
+    if filter.is_empty() {
+        everything.to_owned()
+    } else {
+        "No row of this list matches the filter.".into()
+    }
+}
+
 /// How a row is shown. The text of the row always says the same.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {

@@ -195,12 +195,11 @@ impl Work {
         slots.into_iter().filter(|slot| *slot != Slot::Act).for_each(|slot| self.cancel(slot));
     }
 
-    /// Starts work. `catalog` is open already, because opening it by its path would release the locks of
-    /// the other connections.
+    /// Starts work. The thread opens `catalog` again, which may have to wait for another process.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be opened again, or if no thread or no file can be created.
+    /// Fails if no thread or no file can be created.
     pub(crate) fn start(&mut self, load: Load, catalog: &Catalog) -> Result<(), String> {
         let slot = load.slot();
         if slot == Slot::Act && self.is_acting() {
@@ -251,20 +250,15 @@ impl Work {
 
     fn job(&mut self, load: Load, catalog: &Catalog) -> Result<Job, String> {
         let lop = Lop::new(&self.program, &self.catalog);
-        let reopen = || catalog.reopen().map_err(|error| with_causes(&error));
+        let reopen = catalog.reopener();
+        let reopen = move || reopen().map_err(|error| with_causes(&error));
         let runs = Catalog::runs_dir(&self.catalog);
         Ok(match load {
             Load::Space => {
-                let catalog = reopen()?;
-                Box::new(move |_, _| Loaded::Space(load_sizes(&catalog, &runs)))
+                let load = move |catalog| load_sizes(&catalog, &runs);
+                Box::new(move |_, _| Loaded::Space(reopen().and_then(load)))
             }
-            Load::Groups => {
-                let catalog = reopen()?;
-                Box::new(move |_, _| {
-                    let review = Review::load(&catalog, now_ns()).map(Box::new);
-                    Loaded::Groups(review.map_err(|error| with_causes(&error)))
-                })
-            }
+            Load::Groups => Box::new(move |_, _| Loaded::Groups(reopen().and_then(load_review))),
             Load::Runs => Box::new(move |_, _| Loaded::Runs(list_runs(&runs))),
             Load::Folders(dir) => {
                 Box::new(move |stop, tell| Loaded::Folders(lop.folders(&dir, stop, tell)))
@@ -322,6 +316,11 @@ fn load_sizes(catalog: &Catalog, runs: &std::path::Path) -> Result<Sizes, String
         Ok(Sizes { space, comparisons })
     };
     load().map_err(|error: catalog::Error| with_causes(&error))
+}
+
+fn load_review(catalog: Catalog) -> Result<Box<Review>, String> {
+    let review = Review::load(&catalog, now_ns()).map(Box::new);
+    review.map_err(|error| with_causes(&error))
 }
 
 /// Returns the runs, newest first. Journals that cannot be read are left out; `lop history` names them.

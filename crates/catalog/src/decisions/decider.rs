@@ -26,6 +26,11 @@ impl Decider {
         Ok(Decider(Catalog::open(path)?))
     }
 
+    /// Records decisions through an open catalog.
+    pub fn new(catalog: Catalog) -> Decider {
+        Decider(catalog)
+    }
+
     /// Returns the catalog, for queries on the same connection.
     pub fn catalog(&self) -> &Catalog {
         &self.0

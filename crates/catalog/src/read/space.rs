@@ -10,7 +10,6 @@ use std::panic::{RefUnwindSafe, UnwindSafe};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use rusqlite::ErrorCode::DatabaseBusy;
 use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::params;
 use rusqlite::types::Null;
@@ -48,7 +47,14 @@ impl Catalog {
     ///
     /// Fails if the catalog cannot be read, or if it was replaced by one of another format.
     pub fn reopen(&self) -> Result<Catalog, Error> {
-        Catalog::connect(&self.path)?.with_known_format()
+        self.reopener()()
+    }
+
+    /// Returns a function that does the same as [`Catalog::reopen`] when it is called, for a thread that must not wait
+    /// for a commit itself.
+    pub fn reopener(&self) -> impl Fn() -> Result<Catalog, Error> + Send + use<> {
+        let path = self.path.clone();
+        move || Catalog::connect(&path)?.with_known_format()
     }
 
     /// Opens `count` further connections to the catalog. All of them see the current state until
@@ -68,14 +74,10 @@ impl Catalog {
         // the others must not wait for that thread.
         while all.len() < count {
             let next = Catalog::connect(&self.path)?;
-            next.db.busy_timeout(Duration::ZERO).at(&self.path)?;
+            next.wait_at_most(Duration::ZERO)?;
             match next.begin_reading() {
                 Ok(()) => all.push(next),
-                Err(Error::Database { source, .. })
-                    if source.sqlite_error_code() == Some(DatabaseBusy) =>
-                {
-                    break;
-                }
+                Err(error) if error.is_busy() => break,
                 Err(error) => return Err(error),
             }
         }

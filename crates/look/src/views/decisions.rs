@@ -2,10 +2,10 @@
 
 use catalog::{Choice, Scope};
 use review::{Review, Settlement, Status, Void};
-use runtime::quantity::count;
+use runtime::quantity::{count, counted};
 
 use crate::bindings::Action;
-use crate::effect::{Effect, rules};
+use crate::effect::{Dialog, Effect, rules};
 use crate::views::Tone;
 
 /// Returns the effects that record a decision about a group, or the reason why there can be none.
@@ -22,11 +22,24 @@ pub(crate) fn act_on_group(review: &Review, at: u32, action: Action) -> Vec<Effe
         }),
         Action::LeaveAlone => decide(review, at, |scope| Effect::Decide(scope, Choice::Leave)),
         Action::Withdraw => vec![match review.settled().by(at) {
-            Some(id) => Effect::Withdraw(id),
+            Some(id) => withdraw(review, id),
             None => Effect::Say("There is no decision about this group.".into()),
         }],
         _ => Vec::new(),
     }
+}
+
+/// Returns the effect that withdraws a decision, after a question if it is about several groups.
+fn withdraw(review: &Review, id: i64) -> Effect {
+    let about = (0..review.index().len()).filter(|&at| review.settled().by(at) == Some(id)).count();
+    let groups = counted(about as u64, "group", "groups");
+    let done = format!("The decision about {groups} was withdrawn.");
+    let effect = Effect::Withdraw { id, done };
+    if about <= 1 {
+        return effect;
+    }
+    let question = format!("Withdraw the decision about {groups}?");
+    Effect::Ask(Dialog::Confirm { question, effect: Box::new(effect) })
 }
 
 /// Returns the state of a group in a few words.

@@ -7,7 +7,7 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{below, cut_start, name, width};
-use crate::views::{Remote, Row, Tone, View};
+use crate::views::{Remote, Row, Tone, View, empty_note};
 use crate::work::{FolderKind, Load, Relation};
 
 /// The view.
@@ -122,8 +122,8 @@ impl View for FoldersView {
 
     fn note(&self) -> Option<String> {
         let empty = || {
-            let is_empty = self.order.is_empty();
-            is_empty.then(|| "No equal, contained or overlapping folders here.".to_string())
+            let everything = "No equal, contained or overlapping folders here.";
+            self.order.is_empty().then(|| empty_note(&self.filter, everything))
         };
         self.related.note().or_else(empty)
     }

@@ -2,6 +2,8 @@
 //!
 //! Of a group that is not decided, the list shows what the usual keep rules would choose.
 
+use std::collections::BTreeSet;
+
 use review::{Fate, Member, Review, Settlement};
 use runtime::quantity::{count, counted, size};
 
@@ -89,6 +91,13 @@ impl GroupView {
         }
     }
 
+    /// Returns the files that the screen shows as kept: those of the decision, or those that the keep rules would
+    /// choose.
+    fn shown_as_kept(&self, names: u32) -> BTreeSet<u32> {
+        let fate = |ordinal: &u32| self.fates.get(*ordinal as usize);
+        (0..names).filter(|ordinal| fate(ordinal) != Some(&Fate::Remove)).collect()
+    }
+
     pub(crate) fn act(&self, review: &Review, action: Action) -> Vec<Effect> {
         let ordinal = walk::to_u32(self.list.at);
         let names = review.index().group(self.at).names;
@@ -102,7 +111,7 @@ impl GroupView {
         let these = review.with_names(self.at, &[ordinal]);
         let kept = match action {
             Action::Toggle => {
-                let mut kept = review.kept(self.at);
+                let mut kept = self.shown_as_kept(names);
                 if kept.contains(&ordinal) {
                     kept.retain(|ordinal| !these.contains(ordinal));
                 } else {

@@ -12,7 +12,7 @@ use crate::list::List;
 use crate::text::{below, cut_start, name, width};
 use crate::views::decisions::{act_on_group, state};
 use crate::views::group::GroupView;
-use crate::views::{Remote, Row, View};
+use crate::views::{Remote, Row, View, empty_note};
 use crate::work::Load;
 
 /// The view.
@@ -21,6 +21,8 @@ pub(crate) struct GroupsView {
     review: Remote<Box<Review>>,
     /// The directory whose groups are listed.
     dir: Vec<u8>,
+    /// Whether the groups are those of a row of the list of folders.
+    is_of_folders: bool,
     sort: Sort,
     filter: String,
     /// The positions of the listed groups.
@@ -35,6 +37,7 @@ impl GroupsView {
         GroupsView {
             review: Remote::Absent,
             dir: b"/".to_vec(),
+            is_of_folders: false,
             sort: Sort::default(),
             filter: String::new(),
             order: Vec::new(),
@@ -46,12 +49,32 @@ impl GroupsView {
     /// Shows the groups that have a file in a directory. Returns the effect that loads the groups, if they are
     /// needed for the first time.
     pub(crate) fn show(&mut self, dir: &[u8]) -> Vec<Effect> {
-        if self.dir != dir {
-            self.dir = dir.to_vec();
-            (self.list, self.open) = (List::default(), None);
-            self.filter.clear();
-            self.select();
+        if self.dir != dir || self.is_of_folders {
+            self.show_new(dir, String::new());
         }
+        self.load()
+    }
+
+    /// Shows the groups of all directories that match a filter, which is that of some folders.
+    pub(crate) fn show_folders(&mut self, filter: String) -> Vec<Effect> {
+        self.show_new(b"/", filter);
+        self.is_of_folders = true;
+        self.load()
+    }
+
+    /// Returns whether the list shows the groups of some folders.
+    pub(crate) fn is_list_of_folders(&self) -> bool {
+        self.is_of_folders && self.open.is_none()
+    }
+
+    fn show_new(&mut self, dir: &[u8], filter: String) {
+        (self.dir, self.is_of_folders, self.filter) = (dir.to_vec(), false, filter);
+        (self.list, self.open) = (List::default(), None);
+        self.select();
+    }
+
+    /// Returns the effect that loads the groups, unless they are loaded.
+    pub(crate) fn load(&mut self) -> Vec<Effect> {
         match self.review {
             Remote::Absent => self.review.load(Load::Groups),
             _ => Vec::new(),
@@ -86,13 +109,6 @@ impl GroupsView {
             open.refresh(review);
         }
         Ok(())
-    }
-
-    /// Shows the groups of all directories that match a filter.
-    pub(crate) fn search(&mut self, filter: String) {
-        self.dir = b"/".to_vec();
-        (self.filter, self.list, self.open) = (filter, List::default(), None);
-        self.select();
     }
 
     /// Returns the filter of the list: the directory and what the user typed. Returns `None` if the language of filters
@@ -186,7 +202,10 @@ impl View for GroupsView {
     }
 
     fn note(&self) -> Option<String> {
-        let empty = || self.order.is_empty().then(|| "No groups of identical files here.".into());
+        let empty = || {
+            let everything = "No groups of identical files here.";
+            self.order.is_empty().then(|| empty_note(&self.filter, everything))
+        };
         self.review.note().or_else(empty)
     }
 

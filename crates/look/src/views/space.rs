@@ -8,7 +8,7 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{bar, cut, difference, name, percent, size_or_blank};
-use crate::views::{Remote, Row, Tone, View};
+use crate::views::{Remote, Row, Tone, View, empty_note};
 use crate::work::{Load, Sizes};
 
 /// A row of the list.
@@ -30,6 +30,8 @@ pub(crate) struct SpaceView {
     items: Vec<Item>,
     list: List,
     filter: String,
+    /// The path of the row of the cursor when the sizes were last loaded.
+    selected: Option<Vec<u8>>,
     local_time: fn(i64) -> String,
 }
 
@@ -67,16 +69,25 @@ impl SpaceView {
             items: Vec::new(),
             list: List::default(),
             filter: String::new(),
+            selected: None,
             local_time,
         }
     }
 
     /// Returns the effect that loads the sizes.
     pub(crate) fn load(&mut self) -> Vec<Effect> {
+        if let Some(Sizes { space, .. }) = self.sizes.ready() {
+            let item = self.items.get(self.list.at);
+            self.selected = item.map(|item| match item {
+                Item::Dir(dir) => space.path(*dir),
+                Item::Files => self.dir().to_vec(),
+            });
+        }
         self.sizes.load(Load::Space)
     }
 
-    /// Takes the loaded sizes. Shows the same directory as before, if it still exists, or the one above.
+    /// Takes the loaded sizes. Shows the same directory as before with the same filter and cursor, if it still exists,
+    /// or the one above.
     pub(crate) fn set(&mut self, sizes: Result<Sizes, String>) {
         self.sizes = Remote::of(sizes);
         let Some(Sizes { space, .. }) = self.sizes.ready() else { return };
@@ -85,9 +96,15 @@ impl SpaceView {
             None => space.lowest_with_all(TOP),
             Some(path) => above(path).find_map(|path| space.find(path)).unwrap_or(TOP),
         };
-        let at = self.list.at;
-        self.enter(dir, None);
-        self.list.at = at;
+        let selected = self.selected.take().and_then(|path| space.find(&path));
+        let path = space.path(dir);
+        if self.path.as_ref() != Some(&path) {
+            return self.enter(dir, selected);
+        }
+        (self.dir, self.list) = (dir, List::default());
+        let is_here =
+            |selected: DirId| if selected == dir { Item::Files } else { Item::Dir(selected) };
+        self.sort(selected.map(is_here));
     }
 
     /// Returns the path of the directory on the screen; the root directory if there is none yet.
@@ -233,8 +250,10 @@ impl View for SpaceView {
     }
 
     fn note(&self) -> Option<String> {
-        let empty =
-            || self.items.is_empty().then(|| "No directories and no files here.".to_string());
+        let empty = || {
+            let everything = "No directories and no files here.";
+            self.items.is_empty().then(|| empty_note(&self.filter, everything))
+        };
         self.sizes.note().or_else(empty)
     }
 

@@ -7,7 +7,7 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{below, cut_start, message, name, width};
-use crate::views::{Remote, Row, Tone, View};
+use crate::views::{Remote, Row, Tone, View, empty_note};
 use crate::work::{Load, Uniques};
 
 /// The view.
@@ -65,6 +65,18 @@ impl UniquesView {
     }
 }
 
+/// Returns what an empty list means. The user may delete the directory because of it, so it claims that all files
+/// have copies only if nothing is unknown.
+fn claim(uniques: &Uniques) -> &'static str {
+    match uniques {
+        Uniques { is_complete: false, .. } => {
+            "No file without a copy was found, but not all files are known."
+        }
+        Uniques { of: 0, .. } => "This directory has no files that can have copies.",
+        _ => "Each file in this directory has a copy outside.",
+    }
+}
+
 impl View for UniquesView {
     fn place(&self) -> Place {
         Place::Uniques
@@ -96,11 +108,10 @@ impl View for UniquesView {
     }
 
     fn note(&self) -> Option<String> {
-        let empty = || {
-            let is_empty = self.order.is_empty();
-            is_empty.then(|| "Each file in this directory has a copy outside.".to_string())
+        let empty = |uniques: &Uniques| {
+            self.order.is_empty().then(|| empty_note(&self.filter, claim(uniques)))
         };
-        self.uniques.note().or_else(empty)
+        self.uniques.note().or_else(|| self.uniques.ready().and_then(empty))
     }
 
     fn totals(&self) -> String {

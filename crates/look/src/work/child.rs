@@ -115,7 +115,9 @@ impl Lop {
         self.0.args(["uniques", "--"]).arg(OsStr::from_bytes(dir));
         let printed = self.run(stop, tell)?;
         printed.check(&[0, 3, 6])?;
-        Uniques::read(&printed.document).map_err(|error| unreadable(&error))
+        let mut uniques = Uniques::read(&printed.document).map_err(|error| unreadable(&error))?;
+        uniques.is_complete &= printed.code != Some(3);
+        Ok(uniques)
     }
 
     /// Makes a plan from the decisions, in an empty file. Changes no other file.

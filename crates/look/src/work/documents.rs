@@ -101,6 +101,8 @@ pub(crate) struct Uniques {
     pub(crate) bytes: u64,
     /// Number of files that may have a copy.
     pub(crate) unknown: u64,
+    /// Whether all files of the directory are known.
+    pub(crate) is_complete: bool,
 }
 
 impl Uniques {
@@ -122,11 +124,13 @@ impl Uniques {
             bytes: u64,
             #[serde(default)]
             unknown: u64,
+            problems: u64,
         }
         let Document { mut files, summary } = serde_json::from_slice(document)?;
         files.sort_by_key(|file| Reverse(file.size));
-        let Summary { files: of, uniques, bytes, unknown } = summary;
-        Ok(Uniques { files, of, certain: uniques, bytes, unknown })
+        let Summary { files: of, uniques, bytes, unknown, problems } = summary;
+        let is_complete = unknown == 0 && problems == 0;
+        Ok(Uniques { files, of, certain: uniques, bytes, unknown, is_complete })
     }
 }
 
@@ -202,11 +206,11 @@ mod tests {
         let document =
             br#"{"format_version":1,"files":[{"path":"/a","size":1,"duplicates":0,"digest":null},
             {"path":"/b","size":2,"duplicates":0,"digest":null,"state":"changed"}],
-            "summary":{"files":7,"uniques":2,"bytes":3,"unknown":1}}"#;
+            "summary":{"files":7,"uniques":2,"bytes":3,"unknown":1,"problems":0}}"#;
         let uniques = Uniques::read(document).expect("a document");
         let paths: Vec<_> = uniques.files.iter().map(|file| file.path.bytes()).collect();
         assert_eq!(paths, [b"/b", b"/a"]);
-        assert_eq!((uniques.of, uniques.unknown), (7, 1));
+        assert_eq!((uniques.of, uniques.unknown, uniques.is_complete), (7, 1, false));
         assert_eq!(uniques.files[0].state.as_deref(), Some("changed"));
     }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
 use std::path::Path;
+use std::time::Duration;
 
 use catalog::Catalog;
 use look::{End, Options};
@@ -19,16 +20,18 @@ use crate::questions::catalog::open;
 use crate::questions::scope::nothing_remembered;
 use crate::settings::{Settings, is_dumb_terminal};
 
+/// Time to wait for another process without a message.
+const SILENCE: Duration = Duration::from_millis(500);
+
 /// Runs the command.
 pub(crate) fn run(args: &LookArgs, settings: &Settings) -> Result<Exit, CommandError> {
     check_terminal(settings)?;
-    let dir = args.dir.as_deref().map(|dir| find(dir, &open(settings)?)).transpose()?;
-    // Fails with the same message as every command if there is no catalog.
-    drop(open(settings)?);
+    let catalog = open_patiently(settings)?;
+    let dir = args.dir.as_deref().map(|dir| find(dir, &catalog)).transpose()?;
     let program = std::env::current_exe()
         .map_err(|e| CommandError::failed("cannot find the program itself").because(e))?;
     let end = look::run(Options {
-        catalog: settings.catalog()?,
+        catalog,
         dir,
         program,
         temp_dir: memory::folder(),
@@ -62,6 +65,17 @@ fn check_terminal(settings: &Settings) -> Result<(), CommandError> {
         return Err(CommandError::usage(text).hint("set TERM, or use 'lop space' and 'lop report'"));
     }
     Ok(())
+}
+
+/// Opens the catalog. Prints a message if another process is changing it, because the screen stays as it is meanwhile.
+fn open_patiently(settings: &Settings) -> Result<Catalog, CommandError> {
+    match Catalog::open_within(&settings.catalog()?, SILENCE) {
+        Err(error) if error.is_busy() => {
+            settings.complain(b"waiting for another process that is changing the catalog");
+            open(settings)
+        }
+        opened => Ok(opened?),
+    }
 }
 
 /// Returns the path of a directory in the catalog. The directory may be on a disk that is not mounted.

@@ -215,7 +215,7 @@ fn a_scan_by_another_process_is_announced() {
     tmux.wait_for("photos/");
     lop.add(&TreeBuilder::new().seeded("t/photos/2022/three", 3, 100 * KIB));
     lop.remember(["t"]);
-    tmux.wait_for("Another process has updated the catalog; press R to reload.");
+    tmux.wait_for("The catalog was changed; press R to reload.");
     tmux.press(&["R"]);
     tmux.wait_for("6 files");
     tmux.press(&["g"]);

@@ -1,0 +1,170 @@
+//! Tests of what must not happen: claims that are not true, and decisions that the user did not make.
+
+use super::{DOWN, Interface, photos, root};
+use crate::effect::Effect;
+use crate::screen::body_height;
+use crate::work::{Load, Loaded, News, Relation, Uniques};
+
+const ALL_HAVE_COPIES: &str = "Each file in this directory has a copy outside.";
+
+fn decisions(interface: &Interface) -> usize {
+    interface.decider.catalog().decisions().expect("read").len()
+}
+
+#[test]
+fn a_filter_that_matches_no_row_is_not_taken_for_an_empty_list() {
+    let mut interface = Interface::of(&photos());
+    for list in ["1", "2", "3", "4"] {
+        interface.types(list);
+        match list {
+            "3" => interface.tell(News::Loaded(Loaded::Folders(Ok(relations(&interface))))),
+            "4" => {
+                let uniques = Uniques { of: 5, is_complete: true, ..Uniques::default() };
+                interface.tell(News::Loaded(Loaded::Uniques(Ok(uniques))));
+            }
+            _ => {}
+        }
+        interface.types("/zzz\r");
+        interface.shows("No row of this list matches the filter.");
+        assert!(!interface.screen().contains(ALL_HAVE_COPIES), "{}", interface.screen());
+    }
+}
+
+#[test]
+fn only_a_complete_list_claims_that_all_files_have_copies() {
+    let mut interface = Interface::of(&photos());
+    interface.types("4");
+    let mut show = |uniques| {
+        interface.tell(News::Loaded(Loaded::Uniques(Ok(uniques))));
+        interface.screen().contains(ALL_HAVE_COPIES)
+    };
+    let complete = Uniques { of: 5, is_complete: true, ..Uniques::default() };
+    assert!(show(complete.clone()));
+    assert!(!show(Uniques { of: 0, ..complete.clone() }), "there are no files");
+    assert!(!show(Uniques { is_complete: false, ..complete }), "some files are unknown");
+}
+
+#[test]
+fn keys_do_nothing_while_the_terminal_is_too_small() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2");
+    assert_eq!(interface.app.key(crate::key::Key::Char('D')), []);
+    interface.shows("which file stays?");
+    interface.app.resize(body_height((40, 5)));
+    interface.types("\rx").types(&format!("{DOWN}d\r"));
+    assert_eq!(decisions(&interface), 0);
+    interface.app.resize(body_height((80, 24)));
+    assert!(!interface.screen().contains("which file stays?"), "{}", interface.screen());
+    interface.app.resize(body_height((80, 9)));
+    interface.types("q");
+    assert!(interface.has_quit);
+}
+
+#[test]
+fn decisions_of_other_processes_are_not_overwritten() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2x");
+    assert_eq!(decisions(&interface), 1);
+    interface.app.set_outdated(true);
+    for keys in ["d\r", "x", "w", "D\r", "\r o"] {
+        interface.types(keys);
+        interface.shows("The catalog was changed; press R to reload.");
+    }
+    let decisions = interface.decider.catalog().decisions().expect("read");
+    assert_eq!(decisions.len(), 1);
+    assert_eq!(decisions[0].choice, catalog::Choice::Leave);
+}
+
+#[test]
+fn a_decision_about_several_groups_is_withdrawn_only_after_a_question() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2D\rw");
+    interface.shows("Withdraw the decision about 2 groups? [y/n]");
+    interface.types("n");
+    assert_eq!(decisions(&interface), 1);
+    interface.types("wy");
+    interface.shows("The decision about 2 groups was withdrawn.");
+    assert_eq!(decisions(&interface), 0);
+    interface.types("xw");
+    interface.shows("The decision about 1 group was withdrawn.");
+    assert_eq!(decisions(&interface), 0);
+}
+
+#[test]
+fn the_space_bar_changes_only_the_row_of_the_cursor() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2\r");
+    let fates = |interface: &Interface| -> Vec<bool> {
+        let screen = interface.screen();
+        let rows = screen.lines().skip(3).take(3);
+        rows.map(|row| row[2..].starts_with("keep")).collect()
+    };
+    let before = fates(&interface);
+    let removed = before.iter().position(|is_kept| !is_kept).expect("one would be removed");
+    interface.types(&DOWN.repeat(removed)).types(" ");
+    let mut expected = before;
+    expected[removed] = true;
+    assert_eq!(fates(&interface), expected);
+    interface.types(" ");
+    expected[removed] = false;
+    assert_eq!(fates(&interface), expected);
+}
+
+#[test]
+fn the_only_suggested_file_cannot_be_removed() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2\r");
+    let kept = interface.screen().lines().skip(3).position(|row| row[2..].starts_with("keep?"));
+    interface.types(&DOWN.repeat(kept.expect("one would be kept"))).types(" ");
+    interface.shows("At least one file must stay.");
+    assert_eq!(decisions(&interface), 0);
+}
+
+/// Returns the relation of the two folders with the photos.
+fn relations(interface: &Interface) -> Vec<Relation> {
+    let dir = |name: &str| format!(r#"{{"path":"{}/t/{name}"}}"#, root(&interface.temp).display());
+    let text = format!(
+        r#"[{{"relation":"overlapping","percent":50,"files":1,"reclaimable_bytes":9,"dirs":[{},{}]}}]"#,
+        dir("photos/2021"),
+        dir("backup")
+    );
+    serde_json::from_str(&text).expect("a relation")
+}
+
+#[test]
+fn escape_returns_from_the_groups_of_folders_to_the_list_of_folders() {
+    let mut interface = Interface::of(&photos());
+    interface.types("3");
+    interface.tell(News::Loaded(Loaded::Folders(Ok(relations(&interface)))));
+    interface.types("\r");
+    interface.shows("[2 Groups]");
+    interface.shows("1 group,");
+    interface.types("\r\x1b");
+    interface.types("R");
+    interface.shows("[2 Groups]");
+    interface.shows("1 group,");
+    interface.types("\x1b");
+    interface.shows("[3 Folders]");
+    interface.refused.clear();
+    interface.types("2");
+    interface.shows("2 groups,");
+    interface.types("\x1b");
+    interface.shows("[2 Groups]");
+}
+
+#[test]
+fn a_reload_keeps_the_filter_and_the_cursor() {
+    let mut interface = Interface::of(&photos());
+    interface.types(&format!("/o\r{DOWN}R"));
+    interface.shows("/o");
+    let current = |interface: &Interface| {
+        let screen = interface.screen();
+        screen.lines().find(|row| row.starts_with('>')).map(str::to_owned)
+    };
+    interface.types("\x1b").types(DOWN);
+    let before = current(&interface);
+    assert!(before.is_some());
+    assert_eq!(interface.app.reload(), [Effect::Load(Load::Space)]);
+    interface.load(Load::Space);
+    assert_eq!(current(&interface), before);
+}
