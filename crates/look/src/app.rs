@@ -1,4 +1,4 @@
-//! The state of the whole interface: five views, a page above them, a dialog above all, and a message.
+//! The state of the whole interface: five lists, a page above them, a dialog above all, and a message.
 //!
 //! The state changes only by keys and news. It has no access to the terminal, the catalog and other
 //! processes: what has to be done there is returned as [`Effect`]s.
@@ -18,16 +18,13 @@ use crate::views::space::SpaceView;
 use crate::views::uniques::UniquesView;
 use crate::work::{Load, Loaded, News, Slot};
 
-/// The names of the views, in the order of their keys.
+/// The names of the lists, in the order of their keys.
 pub(crate) const TABS: [&str; 5] = ["Space", "Groups", "Folders", "Uniques", "Runs"];
 
 /// The message for keys that have to wait for the end of a run.
-const RUNNING: &str = "A run is changing files. Wait for its end, or press Esc to stop it.";
+const RUNNING: &str = "A run is changing files. Wait until it ends, or press Esc to stop it.";
 
-/// The message for what cannot be done because it is based on a state before the last change.
-pub(crate) const OUTDATED: &str = "The catalog was changed; press R to reload.";
-
-/// A page above the views.
+/// A page above the lists.
 #[derive(Debug)]
 enum Page {
     Help(HelpView),
@@ -48,8 +45,8 @@ pub(crate) struct App {
     pages: Vec<Page>,
     dialog: Option<Dialog>,
     message: String,
-    /// Whether another process has changed the catalog.
-    is_outdated: bool,
+    /// The message, if another process has changed the catalog.
+    outdated: Option<&'static str>,
     /// The action of the last plan.
     kind: Kind,
     /// Number of rows of a list on the screen.
@@ -75,7 +72,7 @@ impl App {
             pages: Vec::new(),
             dialog: None,
             message: String::new(),
-            is_outdated: false,
+            outdated: None,
             kind: Kind::Hardlink,
             height: 0,
             is_hidden: false,
@@ -131,9 +128,9 @@ impl App {
 
     /// Returns the message for the user, or an empty text.
     pub(crate) fn message(&self) -> &str {
-        match self.message.as_str() {
-            "" if self.is_outdated => OUTDATED,
-            message => message,
+        match (self.message.as_str(), self.outdated) {
+            ("", Some(outdated)) => outdated,
+            (message, _) => message,
         }
     }
 
@@ -152,14 +149,14 @@ impl App {
         self.fit();
     }
 
-    /// Notes whether another process has changed the catalog. Returns whether that is new.
-    pub(crate) fn set_outdated(&mut self, is_outdated: bool) -> bool {
-        std::mem::replace(&mut self.is_outdated, is_outdated) != is_outdated
+    /// Notes whether another process has changed the catalog, with a message. Returns whether that is new.
+    pub(crate) fn set_outdated(&mut self, outdated: Option<&'static str>) -> bool {
+        std::mem::replace(&mut self.outdated, outdated) != outdated
     }
 
     /// Forgets everything that was loaded, and loads what is on the screen.
     pub(crate) fn reload(&mut self) -> Vec<Effect> {
-        self.is_outdated = false;
+        self.outdated = None;
         self.groups.forget();
         self.folders.forget();
         self.uniques.forget();
@@ -180,6 +177,10 @@ impl App {
         self.message.clear();
         let action = bindings::action(key, self.view().place());
         let effects = match (self.dialog.take(), action) {
+            (Some(dialog), Some(action @ (Action::Suspend | Action::Redraw))) => {
+                self.dialog = Some(dialog);
+                self.act(action)
+            }
             (Some(dialog), _) => self.answer(dialog, key),
             (None, Some(action)) if self.is_hidden && !action.is_safe_unseen() => Vec::new(),
             (None, Some(action)) => self.act(action),
@@ -322,6 +323,9 @@ impl App {
         let mut others = Vec::new();
         for effect in effects {
             match effect {
+                effect if self.outdated.is_some() && effect.needs_current_state() => {
+                    self.say(self.outdated.unwrap_or_default());
+                }
                 Effect::Ask(dialog) => self.dialog = Some(dialog),
                 Effect::Say(text) => self.say(text),
                 Effect::ShowGroups(filter) => {
@@ -330,12 +334,6 @@ impl App {
                 }
                 Effect::Load(Load::Plan(kind)) if !self.is_planning(kind) => {
                     others.extend(self.plan(kind));
-                }
-                // The plan may be about files that have changed, and another process may have decided differently.
-                Effect::Load(Load::Apply) | Effect::Decide(..) | Effect::Withdraw { .. }
-                    if self.is_outdated =>
-                {
-                    self.say(OUTDATED);
                 }
                 Effect::Load(load @ (Load::Apply | Load::Undo(_))) => {
                     others.extend(self.begin(load));

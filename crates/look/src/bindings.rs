@@ -116,7 +116,7 @@ pub(crate) static SECTIONS: [Section; 8] = [
     Section {
         places: &[Groups],
         bindings: &[
-            key(&[C('D')], "D", A::RulesForAll, "decide all listed groups by a rule", "decide all"),
+            key(&[C('D')], "D", A::RulesForAll, "decide all listed groups by a rule", "all"),
             key(&[C('s')], "s", A::BySize, "sort by the size of the files", ""),
             key(&[C('r')], "r", A::ByReclaimable, "sort by reclaimable space", ""),
             key(&[C('c')], "c", A::ByCopies, "sort by the number of copies", ""),
@@ -133,7 +133,13 @@ pub(crate) static SECTIONS: [Section; 8] = [
         places: &[Groups, Group],
         bindings: &[
             key(&[C('d')], "d", A::Rules, "decide: one file stays, chosen by a rule", "decide"),
-            key(&[C('x')], "x", A::LeaveAlone, "leave the group alone: all files stay", "leave"),
+            key(
+                &[C('x')],
+                "x",
+                A::LeaveAlone,
+                "leave the group alone: all files stay",
+                "leave alone",
+            ),
             key(&[C('w')], "w", A::Withdraw, "withdraw the decision", "withdraw"),
         ],
     },
@@ -167,8 +173,8 @@ static EVERYWHERE: [Binding; 22] = [
     key(&[C('3')], "3", A::Tab(2), "folders that are equal, contained or overlap", ""),
     key(&[C('4')], "4", A::Tab(3), "files in the directory without a copy outside", ""),
     key(&[C('5')], "5", A::Tab(4), "runs that changed files", ""),
-    key(&[Key::Tab], "Tab", A::NextTab, "the next of these views", ""),
-    key(&[Key::BackTab], "Shift-Tab", A::PreviousTab, "the previous view", ""),
+    key(&[Key::Tab], "Tab", A::NextTab, "the next of these lists", ""),
+    key(&[Key::BackTab], "Shift-Tab", A::PreviousTab, "the previous list", ""),
     key(&[Key::Esc], "Esc", A::Back, "go back, stop the work, or clear the filter", ""),
     key(&[Key::Up, C('k')], "↑ k", A::Up, "one row up", ""),
     key(&[Key::Down, C('j')], "↓ j", A::Down, "one row down", ""),

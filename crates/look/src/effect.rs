@@ -4,9 +4,21 @@ mod dialog;
 
 use catalog::{Choice, Scope};
 
-pub(crate) use self::dialog::{Answer, Dialog, KINDS, kinds, rules};
+pub(crate) use self::dialog::{Answer, Dialog, action_name, kinds, rules};
 
 use crate::work::Load;
+
+impl Effect {
+    /// Returns whether the user wants this because of what the screen shows. If another process has changed the catalog
+    /// since, the screen may be wrong.
+    pub(crate) fn needs_current_state(&self) -> bool {
+        match self {
+            Effect::Load(Load::Apply) | Effect::Decide(..) | Effect::Withdraw { .. } => true,
+            Effect::Ask(dialog) => dialog.effects().any(Effect::needs_current_state),
+            _ => false,
+        }
+    }
+}
 
 /// The work that a view cannot do itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

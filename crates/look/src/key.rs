@@ -37,6 +37,8 @@ pub(crate) enum Key {
     BackTab,
     /// Backspace.
     Backspace,
+    /// A character of pasted text, which only texts accept.
+    Pasted(char),
 }
 
 const ESC: u8 = 0x1b;
@@ -47,6 +49,8 @@ const MAX_SEQUENCE: usize = 32;
 enum Begin {
     /// This many bytes are a key, or a sequence without a meaning here.
     Key(usize, Option<Key>),
+    /// Pasted text begins or ends after this many bytes.
+    Paste(usize, bool),
     /// More bytes must follow.
     Incomplete,
 }
@@ -55,6 +59,7 @@ enum Begin {
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
     pending: Vec<u8>,
+    is_pasting: bool,
 }
 
 impl Decoder {
@@ -79,7 +84,11 @@ impl Decoder {
         while at < self.pending.len() {
             match begin(&self.pending[at..]) {
                 Begin::Key(length, key) => {
-                    keys.extend(key);
+                    keys.extend(key.and_then(|key| self.unless_pasted(key)));
+                    at += length;
+                }
+                Begin::Paste(length, is_begin) => {
+                    self.is_pasting = is_begin;
                     at += length;
                 }
                 Begin::Incomplete if is_last => {
@@ -92,12 +101,27 @@ impl Decoder {
         self.pending.drain(..at);
         keys
     }
+
+    /// Returns a key, or what it means in pasted text, where commands have no meaning.
+    fn unless_pasted(&mut self, key: Key) -> Option<Key> {
+        match key {
+            key if !self.is_pasting => return Some(key),
+            Key::Char(letter) => return Some(Key::Pasted(letter)),
+            // The sequence at the end may be lost.
+            Key::Ctrl('c') => self.is_pasting = false,
+            _ => {}
+        }
+        None
+    }
 }
 
 fn begin(bytes: &[u8]) -> Begin {
     match *bytes {
+        [ESC] | [ESC, b'O'] | [ESC, b'[', b'['] => Begin::Incomplete,
+        // The function keys of the Linux console.
+        [ESC, b'[', b'[', _, ..] => Begin::Key(4, None),
+        [ESC, b'[', b'2', b'0', digit @ (b'0' | b'1'), b'~', ..] => Begin::Paste(6, digit == b'0'),
         [ESC, b'[', ref rest @ ..] => control_sequence(rest),
-        [ESC] | [ESC, b'O'] => Begin::Incomplete,
         [ESC, b'O', last, ..] => Begin::Key(3, of_final(last, b"")),
         [ESC, ..] => Begin::Key(1, Some(Key::Esc)),
         [b'\r' | b'\n', ..] => Begin::Key(1, Some(Key::Enter)),
@@ -155,7 +179,7 @@ mod tests {
     #[test]
     fn keys_are_recognized_however_their_bytes_are_divided() {
         let bytes =
-            "q\x1b[A\x1bOB\x1b[5~\x1b[1;5C\u{e9}\u{65e5}\r\x7f\x1a\t\x1b[Z\x1b[200~".as_bytes();
+            "q\x1b[A\x1bOB\x1b[5~\x1b[1;5C\u{e9}\u{65e5}\r\x7f\x1a\t\x1b[Z\x1b[[A\x1b[200~y\rq\x1b[201~y".as_bytes();
         let expected = [
             Key::Char('q'),
             Key::Up,
@@ -169,6 +193,9 @@ mod tests {
             Key::Ctrl('z'),
             Key::Tab,
             Key::BackTab,
+            Key::Pasted('y'),
+            Key::Pasted('q'),
+            Key::Char('y'),
         ];
         for length in 1..=bytes.len() {
             let mut decoder = Decoder::default();

@@ -2,7 +2,7 @@
 //!
 //! | line | contents |
 //! |---|---|
-//! | first | the views, the current one in brackets |
+//! | first | the lists, the current one in brackets |
 //! | second | what the list shows, and its order |
 //! | third | the names of the columns |
 //! | then | the rows, with `>` at the cursor |
@@ -55,7 +55,7 @@ impl Theme {
         match tone {
             _ if !self.has_colors => style,
             Tone::Plain => style,
-            Tone::Quiet => style.fg(Color::DarkGray),
+            Tone::Quiet => style.add_modifier(Modifier::DIM),
             Tone::Good => style.fg(Color::Green),
             Tone::Warning => style.fg(Color::Red),
         }

@@ -12,7 +12,7 @@ use review::DecideError;
 use runtime::epoch::now_ms;
 use rustix::process::{Signal as ToSend, kill_current_process_group};
 
-use crate::app::{App, OUTDATED};
+use crate::app::App;
 use crate::effect::Effect;
 use crate::error::{Error, with_causes};
 use crate::key::{Decoder, Key};
@@ -103,31 +103,40 @@ impl OpenCatalog {
         self.decider.catalog()
     }
 
-    /// Returns whether another process has changed or replaced the catalog since it was loaded.
-    fn is_outdated(&self) -> bool {
+    /// Returns a message if another process has changed, replaced or removed the catalog since it was loaded.
+    fn outdated(&self) -> Option<&'static str> {
         // While another process commits, there is no answer. The next check sees the change.
         let now = self.catalog().wait_at_most(Duration::ZERO);
         let now = now.and_then(|()| self.catalog().data_version());
         // SQLite accepts every time.
         let _accepted = self.catalog().wait_at_most(DECISION_TIMEOUT);
-        now.is_ok_and(|now| now != self.version) || self.is_replaced()
+        let is_changed = now.is_ok_and(|now| now != self.version);
+        self.replaced().or_else(|| is_changed.then_some(CHANGED))
     }
 
     /// Fails if a decision would be based on an old state, or would have to wait too long.
     fn check_current(&self) -> Result<(), String> {
         let now = self.catalog().data_version().map_err(|error| unrecorded(&error))?;
-        let is_current = now == self.version && !self.is_replaced();
-        if is_current { Ok(()) } else { Err(OUTDATED.into()) }
+        let outdated = self.replaced().or_else(|| (now != self.version).then_some(CHANGED));
+        outdated.map_or(Ok(()), |why| Err(why.into()))
     }
 
-    fn is_replaced(&self) -> bool {
-        identity(&self.path) != self.identity
+    fn replaced(&self) -> Option<&'static str> {
+        match identity(&self.path) {
+            None => Some(REMOVED),
+            now => (now != self.identity).then_some(REPLACED),
+        }
     }
 
     fn note_version(&mut self) {
         self.version = self.catalog().data_version().unwrap_or(self.version);
     }
 }
+
+/// The messages after other processes have changed the catalog.
+const CHANGED: &str = "The catalog was changed; press R to reload.";
+const REPLACED: &str = "The catalog was replaced; quit, and start 'lop look' again.";
+const REMOVED: &str = "The catalog was removed; quit, and scan again.";
 
 /// Returns the message for a decision that cannot be stored.
 fn unrecorded(error: &catalog::Error) -> String {
@@ -151,7 +160,15 @@ struct Session {
 }
 
 impl Session {
+    /// Runs until the end. A signal also ends it while the terminal takes no output.
     fn run(&mut self) -> Result<End, Error> {
+        match (self.events(), self.terminal.ending()) {
+            (Err(Error::Terminal(_)), Some(signal)) => Ok(End::Signal(signal)),
+            (end, _) => end,
+        }
+    }
+
+    fn events(&mut self) -> Result<End, Error> {
         let first = self.app.start();
         if let Some(end) = self.apply(first)? {
             return Ok(end);
@@ -176,7 +193,7 @@ impl Session {
                     self.type_keys(keys)?
                 }
                 Event::Timeout => {
-                    is_changed = self.app.set_outdated(self.catalog.is_outdated());
+                    is_changed = self.app.set_outdated(self.catalog.outdated());
                     continue;
                 }
             };
@@ -190,7 +207,7 @@ impl Session {
     fn type_keys(&mut self, keys: Vec<Key>) -> Result<Option<End>, Error> {
         for key in keys {
             // A key may decide or start a run, so it must not act on an outdated state.
-            self.app.set_outdated(self.catalog.is_outdated());
+            self.app.set_outdated(self.catalog.outdated());
             let effects = self.app.key(key);
             let end = self.apply(effects)?;
             if end.is_some() {
@@ -260,8 +277,8 @@ impl Session {
     }
 
     fn reload(&mut self) -> Vec<Effect> {
-        if self.catalog.is_replaced() {
-            self.app.say("The catalog file was replaced. Quit, and start 'lop look' again.");
+        if let Some(why) = self.catalog.replaced() {
+            self.app.say(why);
             return Vec::new();
         }
         self.catalog.note_version();
@@ -275,7 +292,7 @@ impl Session {
             let made = review.decide(decider, scope, choice, now_ms());
             made.map(drop).map_err(|error| match error {
                 DecideError::Catalog(error) => unrecorded(&error),
-                error => format!("Nothing was decided: {error}."),
+                DecideError::Invalid(why) => format!("Nothing was decided: {why}."),
             })
         });
         if let Err(why) = made {

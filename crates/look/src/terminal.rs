@@ -4,8 +4,11 @@
 //! before the process is suspended, and a panic hook restores it before the message of a panic. Signals
 //! end the event loop, which drops the terminal.
 //!
-//! Input is read here, not by crossterm, whose reader never notices that a terminal has hung up.
+//! Input and output are files here, not those of a terminal library: such libraries do not notice that a
+//! terminal has hung up, or miss signals while a terminal takes no output.
 
+mod ansi;
+mod output;
 mod signals;
 #[cfg(test)]
 mod tests;
@@ -19,22 +22,27 @@ use std::time::Duration;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::{Terminal as Drawing, TerminalOptions, Viewport};
-use ratatui_crossterm::CrosstermBackend;
 use runtime::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
+use self::ansi::Ansi;
+use self::output::{Output, unblocked, write_last};
 use self::signals::Signals;
 use crate::error::Error;
 
 pub(crate) use self::signals::Signal;
 
-/// Enters the alternate screen, clears it, and hides the cursor.
-const ENTER: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?25l";
+/// Enters the alternate screen, clears it, hides the cursor, and asks for marks around pasted text.
+const ENTER: &[u8] = b"\x1b[?1049h\x1b[2J\x1b[?25l\x1b[?2004h";
+/// Clears the screen.
+const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 /// Resets colours, shows the cursor, and returns to the normal screen.
-const LEAVE: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1049l";
+const LEAVE: &[u8] = b"\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 /// The size of a terminal that does not report its size.
 const DEFAULT_SIZE: (u16, u16) = (80, 24);
+/// The largest part of a terminal that is used. A terminal can report any size, and a drawing takes 40 bytes per cell.
+const MAX_SIZE: (u16, u16) = (1000, 500);
 /// Larger than the drawing of any screen, so that a drawing is one write.
 const BUFFER_BYTES: usize = 64 << 10;
 
@@ -66,7 +74,7 @@ pub(crate) enum Event {
 pub(crate) struct Terminal {
     input: File,
     output: File,
-    drawing: Drawing<CrosstermBackend<BufWriter<File>>>,
+    drawing: Drawing<Ansi<BufWriter<Output>>>,
     signals: Signals,
     size: (u16, u16),
 }
@@ -80,8 +88,9 @@ impl Terminal {
     pub(crate) fn new(input: File, output: File) -> Result<Terminal, Error> {
         HOOK.call_once(restore_before_panics);
         let signals = Signals::catch().map_err(Error::Terminal)?;
+        let output = unblocked(output);
         let size = size_of(&output);
-        let drawing = drawing(&output, size).map_err(Error::Terminal)?;
+        let drawing = drawing(&output, &signals, size).map_err(Error::Terminal)?;
         let mut terminal = Terminal { input, output, drawing, signals, size };
         terminal.enter().map_err(Error::Terminal)?;
         Ok(terminal)
@@ -90,6 +99,11 @@ impl Terminal {
     /// Returns the number of columns and lines.
     pub(crate) fn size(&self) -> (u16, u16) {
         self.size
+    }
+
+    /// Returns a signal that has arrived and ends the process. It also ends a drawing, with an error.
+    pub(crate) fn ending(&self) -> Option<i32> {
+        self.signals.ending()
     }
 
     /// Draws what has changed since the last drawing.
@@ -146,8 +160,8 @@ impl Terminal {
     /// Fails if the terminal cannot be written.
     pub(crate) fn resize(&mut self) -> Result<(), Error> {
         self.size = size_of(&self.output);
-        self.drawing = drawing(&self.output, self.size).map_err(Error::Terminal)?;
-        self.output.write_all(b"\x1b[0m\x1b[2J").map_err(Error::Terminal)
+        self.drawing = drawing(&self.output, &self.signals, self.size).map_err(Error::Terminal)?;
+        self.write(CLEAR).map_err(Error::Terminal)
     }
 
     /// Stops the process until it continues, with the terminal as it was before.
@@ -159,7 +173,7 @@ impl Terminal {
         leave();
         runtime::stop_process().map_err(Error::Terminal)?;
         // A process that ends in the background must not change the terminal of another one.
-        if self.signals.are_ending() { Ok(()) } else { self.take_over() }
+        if self.ending().is_some() { Ok(()) } else { self.take_over() }
     }
 
     /// Takes over the terminal again after another program has used it.
@@ -183,7 +197,12 @@ impl Terminal {
         let mut raw = now;
         raw.make_raw();
         tcsetattr(&self.input, OptionalActions::Now, &raw)?;
-        self.output.write_all(ENTER)
+        drop(entered);
+        self.write(ENTER)
+    }
+
+    fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        Output::new(&self.output, &self.signals)?.write_all(bytes)
     }
 }
 
@@ -195,9 +214,9 @@ impl Drop for Terminal {
 
 /// Restores the terminal. Does nothing if that has happened already.
 fn leave() {
-    let Some(mut entered) = ENTERED.lock().take() else { return };
+    let Some(entered) = ENTERED.lock().take() else { return };
     // If the terminal is gone, there is nothing to restore.
-    let _gone = entered.output.write_all(LEAVE);
+    let _gone = write_last(&entered.output, LEAVE);
     let _gone = tcsetattr(&entered.input, OptionalActions::Now, &entered.before);
 }
 
@@ -212,15 +231,17 @@ fn restore_before_panics() {
 
 fn drawing(
     output: &File,
-    (columns, lines): (u16, u16),
-) -> io::Result<Drawing<CrosstermBackend<BufWriter<File>>>> {
-    let out = BufWriter::with_capacity(BUFFER_BYTES, output.try_clone()?);
-    // With a fixed area, the library never asks the terminal anything.
-    let viewport = Viewport::Fixed(Rect::new(0, 0, columns, lines));
-    Drawing::with_options(CrosstermBackend::new(out), TerminalOptions { viewport })
+    signals: &Signals,
+    size: (u16, u16),
+) -> io::Result<Drawing<Ansi<BufWriter<Output>>>> {
+    let out = BufWriter::with_capacity(BUFFER_BYTES, Output::new(output, signals)?);
+    let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
+    Drawing::with_options(Ansi::new(out, size), TerminalOptions { viewport })
 }
 
 fn size_of(output: &File) -> (u16, u16) {
     let size = tcgetwinsize(output).map(|size| (size.ws_col, size.ws_row));
-    size.ok().filter(|&(columns, lines)| columns > 0 && lines > 0).unwrap_or(DEFAULT_SIZE)
+    let size = size.ok().filter(|&(columns, lines)| columns > 0 && lines > 0);
+    let (columns, lines) = size.unwrap_or(DEFAULT_SIZE);
+    (columns.min(MAX_SIZE.0), lines.min(MAX_SIZE.1))
 }

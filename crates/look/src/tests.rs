@@ -318,10 +318,11 @@ fn files_change_only_after_a_question() {
     interface.types("p");
     interface.shows("Loading");
     interface.types("a");
-    interface.shows("There is nothing to apply.");
+    interface.shows("The plan is not ready yet.");
     let run = Acted {
         text: "Run 3: 2 files done".into(),
         run: Some(3),
+        done: 2,
         messages: vec!["/a: changed".into()],
     };
     interface.types("5");
@@ -339,7 +340,7 @@ fn files_change_only_after_a_question() {
     interface.tell(News::Loaded(Loaded::Acted(Ok(run))));
     interface.shows("/a: changed");
     interface.types("u");
-    interface.shows("Undo run 3?");
+    interface.shows("Undo run 3 and restore 2 files?");
     interface.types("\r");
     assert_eq!(interface.refused, [], "only y confirms");
     interface.types("y");
@@ -361,7 +362,7 @@ fn a_failure_is_shown_in_place_of_the_rows() {
 #[test]
 fn a_change_of_the_catalog_is_announced() {
     let mut interface = Interface::of(&photos());
-    assert!(interface.app.set_outdated(true));
+    assert!(interface.app.set_outdated(Some("The catalog was changed; press R to reload.")));
     interface.shows("The catalog was changed; press R to reload.");
     interface.types("R");
     assert!(!interface.screen().contains("press R"), "{}", interface.screen());

@@ -17,6 +17,7 @@ pub(crate) mod uniques;
 use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
+use crate::text::message;
 use crate::work::Load;
 
 /// Data that is loaded on another thread.
@@ -78,6 +79,15 @@ pub(crate) fn empty_note(filter: &str, everything: &str) -> String {
         everything.to_owned()
     } else {
         "No row of this list matches the filter.".into()
+    }
+}
+
+/// Adds the first remark about a result to a text. The others are reasons for details.
+pub(crate) fn with_remark(text: String, remarks: &[String]) -> String {
+    match remarks.first() {
+        Some(remark) if text.is_empty() => message(remark),
+        Some(remark) => format!("{text}; {}", message(remark)),
+        None => text,
     }
 }
 

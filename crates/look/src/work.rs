@@ -26,7 +26,7 @@ use runtime::epoch::now_ns;
 use space::{Comparisons, Space};
 
 use self::child::{Lop, Stop};
-pub(crate) use self::documents::{FolderKind, PlanFile, Relation, Uniques};
+pub(crate) use self::documents::{FolderKind, PlanFile, Related, Relation, Uniques};
 use crate::error::with_causes;
 
 /// Work for another thread.
@@ -82,7 +82,7 @@ impl Load {
 pub(crate) enum Loaded {
     Space(Result<Sizes, String>),
     Groups(Result<Box<Review>, String>),
-    Folders(Result<Vec<Relation>, String>),
+    Folders(Result<Related, String>),
     Uniques(Result<Uniques, String>),
     Runs(Result<Vec<RunSummary>, String>),
     Plan(Result<PlanFile, String>),
@@ -118,6 +118,8 @@ pub(crate) struct Acted {
     pub(crate) text: String,
     /// The run, if it can be undone.
     pub(crate) run: Option<u64>,
+    /// Number of files that the run changed.
+    pub(crate) done: u64,
     /// The files that were left alone, and other messages.
     pub(crate) messages: Vec<String>,
 }
@@ -258,7 +260,9 @@ impl Work {
                 let load = move |catalog| load_sizes(&catalog, &runs);
                 Box::new(move |_, _| Loaded::Space(reopen().and_then(load)))
             }
-            Load::Groups => Box::new(move |_, _| Loaded::Groups(reopen().and_then(load_review))),
+            Load::Groups => Box::new(move |_, _| {
+                Loaded::Groups(reopen().and_then(|catalog| load_review(&catalog)))
+            }),
             Load::Runs => Box::new(move |_, _| Loaded::Runs(list_runs(&runs))),
             Load::Folders(dir) => {
                 Box::new(move |stop, tell| Loaded::Folders(lop.folders(&dir, stop, tell)))
@@ -318,8 +322,8 @@ fn load_sizes(catalog: &Catalog, runs: &std::path::Path) -> Result<Sizes, String
     load().map_err(|error: catalog::Error| with_causes(&error))
 }
 
-fn load_review(catalog: Catalog) -> Result<Box<Review>, String> {
-    let review = Review::load(&catalog, now_ns()).map(Box::new);
+fn load_review(catalog: &Catalog) -> Result<Box<Review>, String> {
+    let review = Review::load(catalog, now_ns()).map(Box::new);
     review.map_err(|error| with_causes(&error))
 }
 

@@ -53,13 +53,18 @@ const RULES: [(&str, &str); 9] = [
 ];
 
 /// The actions of a plan, with what becomes of each redundant file.
-pub(crate) const KINDS: [(Kind, &str, &str); 5] = [
+const KINDS: [(Kind, &str, &str); 5] = [
     (Kind::Hardlink, "hard link", "replace it with a hard link to the kept file"),
     (Kind::Quarantine, "quarantine", "move it aside; frees space when the quarantine is purged"),
     (Kind::Reflink, "reflink", "share the disk space; both files remain (btrfs, XFS)"),
     (Kind::Symlink, "symbolic link", "replace it with a symbolic link to the kept file"),
     (Kind::Delete, "delete", "delete it; an undo copies the kept file"),
 ];
+
+/// Returns the name of an action.
+pub(crate) fn action_name(kind: Kind) -> &'static str {
+    KINDS.iter().find(|(known, ..)| *known == kind).map_or(kind.word(), |(_, name, _)| name)
+}
 
 /// Returns the menu of keep rules for a decision.
 pub(crate) fn rules(title: String, scope: &Scope) -> Dialog {
@@ -87,6 +92,16 @@ pub(crate) fn kinds(current: Kind) -> Dialog {
 }
 
 impl Dialog {
+    /// Returns the effects that the dialog can have.
+    pub(super) fn effects(&self) -> impl Iterator<Item = &Effect> {
+        let (one, items): (Option<&Effect>, &[Item]) = match self {
+            Dialog::Confirm { effect, .. } => (Some(effect), &[]),
+            Dialog::Filter { .. } => (None, &[]),
+            Dialog::Menu { items, .. } => (None, items),
+        };
+        one.into_iter().chain(items.iter().map(|item| &item.effect))
+    }
+
     /// Answers the dialog with a key.
     pub(crate) fn key(self, key: Key) -> Answer {
         if matches!(key, Key::Esc | Key::Ctrl('c')) {
@@ -107,7 +122,7 @@ impl Dialog {
 fn typed(mut text: String, key: Key) -> Answer {
     match key {
         Key::Enter => return Answer::Text(text),
-        Key::Char(letter) => text.push(letter),
+        Key::Char(letter) | Key::Pasted(letter) => text.push(letter),
         Key::Backspace => drop(text.pop()),
         Key::Ctrl('u') => text.clear(),
         _ => {}

@@ -57,16 +57,32 @@ impl Signals {
         Ok(Signals { arrived, wake: ours })
     }
 
-    /// Returns whether a signal that ends the process has arrived. [`Signals::take`] returns it later.
-    pub(super) fn are_ending(&self) -> bool {
+    /// Returns the same signals for another waiter. Each signal is still taken only once.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the socket cannot be duplicated.
+    pub(super) fn try_clone(&self) -> io::Result<Signals> {
+        Ok(Signals { arrived: self.arrived.clone(), wake: self.wake.try_clone()? })
+    }
+
+    /// Returns a signal that ends the process and has arrived. [`Signals::take`] returns it later.
+    pub(super) fn ending(&self) -> Option<i32> {
         let is_end = |signal: i32| !matches!(signal, SIGTSTP | SIGCONT | SIGWINCH);
-        self.arrived.iter().any(|(signal, is_set)| is_end(*signal) && is_set.load(Relaxed))
+        let mut arrived = self.arrived.iter();
+        let found = arrived.find(|(signal, is_set)| is_end(*signal) && is_set.load(Relaxed));
+        found.map(|(signal, _)| *signal)
+    }
+
+    /// Makes the descriptor unreadable until another signal arrives. Keeps the signals that have arrived.
+    pub(super) fn drain(&mut self) {
+        let _drained = self.wake.read(&mut [0; 64]);
     }
 
     /// Returns a signal that has arrived. Signals that end the process come first.
     pub(super) fn take(&mut self) -> Option<Signal> {
         // One byte per signal; the flags say which ones.
-        let _drained = self.wake.read(&mut [0; 64]);
+        self.drain();
         let found = self.arrived.iter().find(|(_, is_set)| is_set.swap(false, Relaxed))?;
         Some(match found.0 {
             SIGTSTP => Signal::Stop,

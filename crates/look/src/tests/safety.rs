@@ -3,7 +3,7 @@
 use super::{DOWN, Interface, photos, root};
 use crate::effect::Effect;
 use crate::screen::body_height;
-use crate::work::{Load, Loaded, News, Relation, Uniques};
+use crate::work::{Load, Loaded, News, Related, Relation, Uniques};
 
 const ALL_HAVE_COPIES: &str = "Each file in this directory has a copy outside.";
 
@@ -17,7 +17,7 @@ fn a_filter_that_matches_no_row_is_not_taken_for_an_empty_list() {
     for list in ["1", "2", "3", "4"] {
         interface.types(list);
         match list {
-            "3" => interface.tell(News::Loaded(Loaded::Folders(Ok(relations(&interface))))),
+            "3" => interface.tell(News::Loaded(Loaded::Folders(Ok(related(&interface))))),
             "4" => {
                 let uniques = Uniques { of: 5, is_complete: true, ..Uniques::default() };
                 interface.tell(News::Loaded(Loaded::Uniques(Ok(uniques))));
@@ -65,8 +65,8 @@ fn decisions_of_other_processes_are_not_overwritten() {
     let mut interface = Interface::of(&photos());
     interface.types("2x");
     assert_eq!(decisions(&interface), 1);
-    interface.app.set_outdated(true);
-    for keys in ["d\r", "x", "w", "D\r", "\r o"] {
+    interface.app.set_outdated(Some("The catalog was changed; press R to reload."));
+    for keys in ["d", "x", "w", "D", "\ro", " "] {
         interface.types(keys);
         interface.shows("The catalog was changed; press R to reload.");
     }
@@ -121,21 +121,22 @@ fn the_only_suggested_file_cannot_be_removed() {
 }
 
 /// Returns the relation of the two folders with the photos.
-fn relations(interface: &Interface) -> Vec<Relation> {
+fn related(interface: &Interface) -> Related {
     let dir = |name: &str| format!(r#"{{"path":"{}/t/{name}"}}"#, root(&interface.temp).display());
     let text = format!(
         r#"[{{"relation":"overlapping","percent":50,"files":1,"reclaimable_bytes":9,"dirs":[{},{}]}}]"#,
         dir("photos/2021"),
         dir("backup")
     );
-    serde_json::from_str(&text).expect("a relation")
+    let relations: Vec<Relation> = serde_json::from_str(&text).expect("a relation");
+    Related { relations, remarks: Vec::new() }
 }
 
 #[test]
 fn escape_returns_from_the_groups_of_folders_to_the_list_of_folders() {
     let mut interface = Interface::of(&photos());
     interface.types("3");
-    interface.tell(News::Loaded(Loaded::Folders(Ok(relations(&interface)))));
+    interface.tell(News::Loaded(Loaded::Folders(Ok(related(&interface)))));
     interface.types("\r");
     interface.shows("[2 Groups]");
     interface.shows("1 group,");
@@ -167,4 +168,22 @@ fn a_reload_keeps_the_filter_and_the_cursor() {
     assert_eq!(interface.app.reload(), [Effect::Load(Load::Space)]);
     interface.load(Load::Space);
     assert_eq!(current(&interface), before);
+}
+
+#[test]
+fn pasted_text_is_no_command() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2\x1b[200~x\x1b[201~");
+    assert_eq!(decisions(&interface), 0);
+    interface.types("/\x1b[200~size:>1k\x1b[201~");
+    interface.shows("/size:>1k_");
+}
+
+#[test]
+fn a_decision_about_all_groups_counts_those_that_follow_it() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2xD");
+    interface.shows("Decide 1 group: which file stays? 1 group keeps its own decision.");
+    interface.types("\x1b/size:<1\rD");
+    interface.shows("The list has no groups to decide.");
 }

@@ -7,13 +7,13 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{below, cut_start, name, width};
-use crate::views::{Remote, Row, Tone, View, empty_note};
-use crate::work::{FolderKind, Load, Relation};
+use crate::views::{Remote, Row, Tone, View, empty_note, with_remark};
+use crate::work::{FolderKind, Load, Related, Relation};
 
 /// The view.
 #[derive(Debug)]
 pub(crate) struct FoldersView {
-    related: Remote<Vec<Relation>>,
+    related: Remote<Related>,
     dir: Vec<u8>,
     filter: String,
     /// The positions of the listed relations.
@@ -52,22 +52,24 @@ impl FoldersView {
         self.related = Remote::Loading(text);
     }
 
-    pub(crate) fn set(&mut self, related: Result<Vec<Relation>, String>) {
+    pub(crate) fn set(&mut self, related: Result<Related, String>) {
         self.related = Remote::of(related);
         self.select();
     }
 
     fn select(&mut self) {
-        let Some(related) = self.related.ready() else { return };
+        let Some(Related { relations, .. }) = self.related.ready() else { return };
         let needle = Needle::new(self.filter.as_bytes());
         let has = |one: &Relation| one.dirs.iter().any(|dir| needle.is_in(&dir.bytes()));
-        self.order = (0..related.len()).filter(|&at| has(&related[at])).collect();
+        self.order = (0..relations.len()).filter(|&at| has(&relations[at])).collect();
+    }
+
+    fn relation(&self, row: usize) -> Option<&Relation> {
+        self.related.ready()?.relations.get(*self.order.get(row)?)
     }
 
     fn open(&self) -> Vec<Effect> {
-        let at = self.order.get(self.list.at);
-        let relation = at.zip(self.related.ready()).and_then(|(&at, related)| related.get(at));
-        let Some(relation) = relation else { return Vec::new() };
+        let Some(relation) = self.relation(self.list.at) else { return Vec::new() };
         let terms = relation.dirs.iter().map(|dir| Filter::term_below(&dir.bytes()));
         let Some(terms) = terms.collect::<Option<Vec<String>>>() else {
             let text = "The language of filters cannot express the names of these folders.";
@@ -100,8 +102,8 @@ impl View for FoldersView {
 
     fn heading(&self, _columns: usize) -> String {
         format!(
-            "{:>11} {:<10}{:>7} {:>8}  {}",
-            "reclaimable", "relation", "common", "files", "folders"
+            "{:>11} {:<11} {:>9} {:>8}  {}",
+            "reclaimable", "relation", "in common", "files", "folders"
         )
     }
 
@@ -110,12 +112,11 @@ impl View for FoldersView {
     }
 
     fn row(&self, row: usize, columns: usize) -> Row {
-        let at = self.order.get(row);
-        let relation = at.zip(self.related.ready()).and_then(|(&at, related)| related.get(at));
-        let Some(relation) = relation else { return Row::default() };
+        let Some(relation) = self.relation(row) else { return Row::default() };
         let Relation { kind, percent, files, reclaimable_bytes, .. } = relation;
         let (kind, files) = (kind.word(), count(*files));
-        let text = format!("{:>11} {kind:<10}{percent:>6}% {files:>8}  ", size(*reclaimable_bytes));
+        let text =
+            format!("{:>11} {kind:<11} {percent:>8}% {files:>8}  ", size(*reclaimable_bytes));
         let room = columns.saturating_sub(width(&text));
         Row { text: text + &cut_start(&folders(relation, &self.dir), room), tone: Tone::Plain }
     }
@@ -130,10 +131,11 @@ impl View for FoldersView {
 
     fn totals(&self) -> String {
         let sets = counted(self.order.len() as u64, "set of folders", "sets of folders");
-        if self.related.ready().is_some() {
-            format!("{sets}; Enter shows the groups of identical files in them")
-        } else {
-            String::new()
+        let Some(Related { remarks, .. }) = self.related.ready() else { return String::new() };
+        match self.len() {
+            _ if !remarks.is_empty() => with_remark(sets, remarks),
+            0 => sets,
+            _ => format!("{sets}; Enter shows the groups of identical files in them"),
         }
     }
 

@@ -85,7 +85,8 @@ impl GroupView {
         match review.settlement(self.at) {
             Settlement::Void { reason, .. } => format!("The decision cannot be followed: {reason}"),
             Settlement::Undecided => {
-                "Undecided, so nothing happens. A ? marks what the keep rules would choose.".into()
+                "Undecided: nothing will be done. '?' marks what the keep rules would choose."
+                    .into()
             }
             _ => path.map(|path| name(&path)).unwrap_or_default(),
         }

@@ -3,7 +3,8 @@
 //! The groups and the decisions are those of `lop serve`: a decision that is made here is in force there.
 //! The list keeps its order while decisions change, so that the cursor stays at its group.
 
-use review::{Filter, Review, Sort};
+use catalog::Choice;
+use review::{Filter, Preview, Review, Sort};
 use runtime::quantity::{count, counted, size};
 
 use crate::bindings::{Action, Place};
@@ -145,12 +146,20 @@ impl GroupsView {
 
     fn decide_all(&self) -> Vec<Effect> {
         let Some(filter) = self.whole_filter().filter(|filter| !filter.asks_decisions()) else {
-            let text = "No decision can be about this filter. Decide about one group at a time.";
+            let text = "No decision can be based on this filter. Decide about one group at a time.";
             return vec![Effect::Say(text.into())];
         };
-        let groups = counted(self.order.len() as u64, "group", "groups");
-        let title = format!("Decide {groups}: which file stays?");
-        vec![Effect::Ask(rules(title, &Review::filter_scope(&filter)))]
+        let scope = Review::filter_scope(&filter);
+        let review = self.review.ready();
+        let preview = review.map(|review| review.preview(&scope, &Choice::Rules(Vec::new())));
+        let Preview { decided, others, .. } = preview.and_then(Result::ok).unwrap_or_default();
+        let mut title =
+            format!("Decide {}: which file stays?", counted(decided, "group", "groups"));
+        if others > 0 {
+            let others = counted(others, "group keeps its", "groups keep their");
+            title.push_str(&format!(" {others} own decision."));
+        }
+        vec![Effect::Ask(rules(title, &scope))]
     }
 }
 
@@ -248,7 +257,10 @@ impl View for GroupsView {
             Action::BySize => self.sort(Sort::Size),
             Action::ByReclaimable => self.sort(Sort::Reclaimable),
             Action::ByCopies => self.sort(Sort::Copies),
-            Action::RulesForAll if !self.order.is_empty() => return self.decide_all(),
+            Action::RulesForAll if self.order.is_empty() => {
+                return vec![Effect::Say("The list has no groups to decide.".into())];
+            }
+            Action::RulesForAll => return self.decide_all(),
             Action::Back => return self.review.stop(Load::Groups),
             _ => {
                 let current = self.current();

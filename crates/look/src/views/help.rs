@@ -1,4 +1,4 @@
-//! The help: all keys, those of the current view first.
+//! The help: all keys, those of the current list first.
 
 use crate::bindings::{Action, Binding, Place, of};
 use crate::effect::Effect;
@@ -29,7 +29,7 @@ impl View for HelpView {
     }
 
     fn title(&self) -> (String, String) {
-        ("Keys of this view".into(), "Esc leaves the help".into())
+        ("Keys of this list".into(), "Esc leaves the help".into())
     }
 
     fn heading(&self, _columns: usize) -> String {

@@ -7,11 +7,11 @@ use action::plan::{Kind, SavedAction};
 use runtime::quantity::{counted, size};
 
 use crate::bindings::{Action, Place};
-use crate::effect::{Dialog, Effect, KINDS, kinds};
+use crate::effect::{Dialog, Effect, action_name, kinds};
 use crate::list::List;
 use crate::text::{cut, cut_start, message, name, width};
 use crate::views::runs::ask_undo;
-use crate::views::{Remote, Row, Tone, View};
+use crate::views::{Remote, Row, Tone, View, with_remark};
 use crate::work::{Acted, Load, PlanFile};
 
 /// The plan.
@@ -42,28 +42,27 @@ impl PlanView {
         matches!(self.plan, Remote::Loading(_))
     }
 
-    fn word(&self) -> &'static str {
-        KINDS.iter().find(|(kind, ..)| *kind == self.kind).map_or("", |(_, word, _)| word)
-    }
-
     fn apply(&self) -> Vec<Effect> {
+        if self.is_loading() {
+            return vec![Effect::Say("The plan is not ready yet.".into())];
+        }
         let Some(plan) = self.plan.ready().filter(|plan| plan.len() > 0) else {
             return vec![Effect::Say("There is nothing to apply.".into())];
         };
         let files = counted(plan.len() as u64, "file", "files");
+        let act = match self.kind {
+            Kind::Quarantine => format!("Move {files} to quarantine"),
+            Kind::Delete => format!("Delete {files}"),
+            kind => format!("Replace {files} with {}s", action_name(kind)),
+        };
         let frees = match plan.frees {
             0 => String::new(),
-            bytes => format!(", {} to free", size(bytes)),
+            bytes => format!(" and free {}", size(bytes)),
         };
-        let question = format!("{}: change {files}{frees}?", capitalized(self.word()));
+        let question = format!("{act}{frees}?");
         let effect = Box::new(Effect::Load(Load::Apply));
         vec![Effect::Ask(Dialog::Confirm { question, effect })]
     }
-}
-
-fn capitalized(word: &str) -> String {
-    let (first, rest) = word.split_at(word.len().min(1));
-    first.to_uppercase() + rest
 }
 
 impl View for PlanView {
@@ -72,12 +71,15 @@ impl View for PlanView {
     }
 
     fn title(&self) -> (String, String) {
-        ("Plan: what the decisions would do".into(), format!("by {} (b changes it)", self.word()))
+        (
+            "Plan: what the decisions would do".into(),
+            format!("action: {} (b: other action)", action_name(self.kind)),
+        )
     }
 
     fn heading(&self, _columns: usize) -> String {
         format!(
-            "{:<11} {:>10}  {}",
+            "{:<13} {:>10}  {}",
             "action", "size", "file, and the file that stays, with the reason"
         )
     }
@@ -92,10 +94,10 @@ impl View for PlanView {
         let Some(action) = action else { return Row::default() };
         let SavedAction { kind, path, kept, why, size: bytes } = action;
         let (text, path, why, tone) = if at.is_multiple_of(2) {
-            let text = format!("{:<11} {:>10}  ", kind.word(), size(bytes));
+            let text = format!("{:<13} {:>10}  ", action_name(kind), size(bytes));
             (text, path, String::new(), Tone::Plain)
         } else {
-            let text = format!("{:<11} {:>10}  ", "  keep", "");
+            let text = format!("{:<13} {:>10}  ", "  keep", "");
             (text, kept, format!("  ({})", message(&why)), Tone::Quiet)
         };
         let why = cut(&why, columns / 2);
@@ -105,10 +107,12 @@ impl View for PlanView {
 
     fn note(&self) -> Option<String> {
         let empty = || {
-            (self.len() == 0).then(|| {
-                let text =
-                    "Nothing to do. Decide in the view of groups which files stay (2, then d).";
-                text.to_string()
+            let nothing = "Nothing to do. In the list of groups (2), decide which files stay (d).";
+            let remarks = self.plan.ready().map_or(&[][..], |plan| &plan.messages);
+            let is_empty = self.plan.ready().is_some_and(|plan| plan.len() == 0);
+            is_empty.then(|| match remarks {
+                [] => nothing.to_string(),
+                remarks => with_remark(String::new(), remarks),
             })
         };
         self.plan.note().or_else(empty)
@@ -117,12 +121,8 @@ impl View for PlanView {
     fn totals(&self) -> String {
         let Some(plan) = self.plan.ready() else { return String::new() };
         let files = counted(plan.len() as u64, "file", "files");
-        let mut text =
-            format!("{files} to change, {} to free; nothing was changed", size(plan.frees));
-        if let Some(first) = plan.messages.first() {
-            text.push_str(&format!("; {}", message(first)));
-        }
-        text
+        let text = format!("{files} to change, {} to free; nothing was changed", size(plan.frees));
+        with_remark(text, &plan.messages)
     }
 
     fn list(&self) -> &List {
@@ -222,8 +222,8 @@ impl View for OutcomeView {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match (action, &self.outcome) {
-            (Action::Undo, Remote::Ready(Acted { run: Some(run), .. })) => {
-                vec![ask_undo(*run, None)]
+            (Action::Undo, Remote::Ready(Acted { run: Some(run), done, .. })) => {
+                vec![ask_undo(*run, *done)]
             }
             // The run ends after the file that it is working on, and reports what it has done.
             (Action::Back, Remote::Loading(_)) => vec![Effect::Cancel(self.load.clone())],

@@ -4,7 +4,7 @@ use action::run::RunSummary;
 use runtime::quantity::{count, counted, size};
 
 use crate::bindings::{Action, Place};
-use crate::effect::{Dialog, Effect};
+use crate::effect::{Dialog, Effect, action_name};
 use crate::list::List;
 use crate::text::cut;
 use crate::views::{Remote, Row, Tone, View};
@@ -39,16 +39,15 @@ impl RunsView {
         let run = self.runs.ready().and_then(|runs| runs.get(self.list.at));
         vec![match run {
             None => return Vec::new(),
-            Some(run) if run.can_be_undone() => ask_undo(run.run, Some(run.still_changed())),
+            Some(run) if run.can_be_undone() => ask_undo(run.run, run.still_changed()),
             Some(run) => Effect::Say(format!("Run {} has nothing left to restore.", run.run)),
         }]
     }
 }
 
 /// Returns the question before an undo.
-pub(crate) fn ask_undo(run: u64, files: Option<u64>) -> Effect {
-    let files = files.map(|files| format!(" and restore {}", counted(files, "file", "files")));
-    let question = format!("Undo run {run}{}?", files.unwrap_or_default());
+pub(crate) fn ask_undo(run: u64, files: u64) -> Effect {
+    let question = format!("Undo run {run} and restore {}?", counted(files, "file", "files"));
     Effect::Ask(Dialog::Confirm { question, effect: Box::new(Effect::Load(Load::Undo(run))) })
 }
 
@@ -80,7 +79,7 @@ impl View for RunsView {
     }
 
     fn heading(&self, _columns: usize) -> String {
-        format!("{:>5}  {:<16}  {:<10}  {}", "run", "start", "action", "result")
+        format!("{:>5}  {:<16}  {:<13}  {}", "run", "start", "action", "result")
     }
 
     fn len(&self) -> usize {
@@ -92,8 +91,8 @@ impl View for RunsView {
             return Row::default();
         };
         let start = (self.local_time)(run.started_ms);
-        let (number, action) = (run.run, run.kind.word());
-        let text = format!("{number:>5}  {start:<16}  {action:<10}  {}", result(run));
+        let (number, action) = (run.run, action_name(run.kind));
+        let text = format!("{number:>5}  {start:<16}  {action:<13}  {}", result(run));
         let tone = if run.can_be_undone() { Tone::Plain } else { Tone::Quiet };
         Row { text: cut(&text, columns), tone }
     }
@@ -105,7 +104,7 @@ impl View for RunsView {
 
     fn totals(&self) -> String {
         let runs = counted(self.len() as u64, "run", "runs");
-        if self.len() > 0 { format!("{runs}; u undoes the run of the cursor") } else { runs }
+        if self.len() > 0 { format!("{runs}; u undoes the selected run") } else { runs }
     }
 
     fn list(&self) -> &List {

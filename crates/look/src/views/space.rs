@@ -232,6 +232,10 @@ impl View for SpaceView {
         let Fields { allocated, reclaimable, grown, files } = self.fields(space, item);
         let label = match item {
             Item::Dir(dir) => format!("{}/", name(space.name(dir))),
+            // A file with names in several subdirectories belongs to none of them, and is counted here.
+            Item::Files if self.items.len() > 1 => {
+                format!("({} here or in several)", counted(files, "file", "files"))
+            }
             Item::Files => format!("({} here)", counted(files, "file", "files")),
         };
         let (mut shown_bar, mut growth) = (String::new(), String::new());

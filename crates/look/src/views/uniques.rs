@@ -7,7 +7,7 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{below, cut_start, message, name, width};
-use crate::views::{Remote, Row, Tone, View, empty_note};
+use crate::views::{Remote, Row, Tone, View, empty_note, with_remark};
 use crate::work::{Load, Uniques};
 
 /// The view.
@@ -103,7 +103,8 @@ impl View for UniquesView {
         let state = file.state.as_deref().map(|state| format!("  ({})", message(state)));
         let state = state.unwrap_or_default();
         let room = columns.saturating_sub(width(&text) + width(&state));
-        let tone = if state.is_empty() { Tone::Plain } else { Tone::Warning };
+        let has_copies = file.duplicates.is_some_and(|copies| copies > 0);
+        let tone = if state.is_empty() || has_copies { Tone::Plain } else { Tone::Warning };
         Row { text: text + &cut_start(&name(below(&self.dir, &path)), room) + &state, tone }
     }
 
@@ -115,15 +116,23 @@ impl View for UniquesView {
     }
 
     fn totals(&self) -> String {
-        let Some(Uniques { of, certain, bytes, unknown, .. }) = self.uniques.ready() else {
-            return String::new();
-        };
-        let files = counted(*of, "file", "files");
-        let mut text = format!("{} of {files} ({}) without a copy", count(*certain), size(*bytes));
+        let Some(uniques) = self.uniques.ready() else { return String::new() };
+        let Uniques { of, certain, bytes, unknown, not_counted, remarks, .. } = uniques;
+        let (certain, files, bytes) =
+            (count(*certain), counted(*of, "file", "files"), size(*bytes));
+        let mut text = format!("{certain} of {files} ({bytes}) without a copy outside");
         if *unknown > 0 {
             text.push_str(&format!(", {} unknown", count(*unknown)));
         }
-        text
+        if *not_counted > 0 {
+            let links = counted(
+                *not_counted,
+                "link, special or empty file",
+                "links, special and empty files",
+            );
+            text.push_str(&format!("; {links} not counted"));
+        }
+        with_remark(text, remarks)
     }
 
     fn list(&self) -> &List {

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{ChildStderr, Command, Stdio};
 use std::sync::Arc;
@@ -20,10 +20,12 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Acted;
-use super::documents::{PlanFile, Relation, Uniques};
+use super::documents::{PlanFile, Related, Relation, Uniques};
 
 /// The plan file of a process: its standard input, which is an unnamed file.
 const PLAN_FILE: &str = "/proc/self/fd/0";
+/// The exit code after an interruption.
+const INTERRUPTED: i32 = 130;
 /// Number of messages that are kept.
 const MAX_MESSAGES: usize = 200;
 /// Longest line of a message that is read whole.
@@ -98,11 +100,12 @@ impl Lop {
         dir: &[u8],
         stop: &Stop,
         tell: Tell<'_>,
-    ) -> Result<Vec<Relation>, String> {
+    ) -> Result<Related, String> {
         self.0.args(["report", "--dirs", "--"]).arg(OsStr::from_bytes(dir));
         let printed = self.run(stop, tell)?;
         printed.check(&[0, 3])?;
-        Relation::read(&printed.document).map_err(|error| unreadable(&error))
+        let relations = Relation::read(&printed.document).map_err(|error| unreadable(&error))?;
+        Ok(Related { relations, remarks: printed.remarks() })
     }
 
     /// Finds the files below a path that have no copy outside.
@@ -117,6 +120,7 @@ impl Lop {
         printed.check(&[0, 3, 6])?;
         let mut uniques = Uniques::read(&printed.document).map_err(|error| unreadable(&error))?;
         uniques.is_complete &= printed.code != Some(3);
+        uniques.remarks = printed.remarks();
         Ok(uniques)
     }
 
@@ -134,7 +138,7 @@ impl Lop {
         let printed = self.run(stop, tell)?;
         printed.check(&[0, 3])?;
         let frees = printed.summary("reclaimable_bytes");
-        PlanFile::index(file, frees, printed.messages).map_err(|error| error.to_string())
+        PlanFile::index(file, frees, printed.remarks()).map_err(|error| error.to_string())
     }
 
     /// Carries out a plan.
@@ -146,7 +150,7 @@ impl Lop {
     ) -> Result<Acted, String> {
         self.0.args(["dedupe", "--verbose", "--apply", "--yes", "--plan", PLAN_FILE]).stdin(plan);
         let printed = self.run(stop, tell)?;
-        printed.check(&[0, 3, 130])?;
+        printed.check(&[0, 3, INTERRUPTED])?;
         let run = Some(printed.summary("run")).filter(|run| *run > 0);
         let done = counted(printed.summary("done"), "file", "files");
         let mut text = match run {
@@ -162,7 +166,7 @@ impl Lop {
     pub(super) fn undo(mut self, run: u64, stop: &Stop, tell: Tell<'_>) -> Result<Acted, String> {
         self.0.args(["undo", "--verbose", &run.to_string()]);
         let printed = self.run(stop, tell)?;
-        printed.check(&[0, 3, 130])?;
+        printed.check(&[0, 3, INTERRUPTED])?;
         let restored = counted(printed.summary("restored"), "file", "files");
         Ok(printed.acted(format!("Run {run} undone: {restored} restored"), None))
     }
@@ -199,7 +203,9 @@ impl Lop {
         let mut wanted = stop.0.lock();
         wanted.process = None;
         let status = child.wait().map_err(|error| format!("lop was lost: {error}"))?;
-        printed.code = status.code();
+        // After a clean stop, lop ends by the signal that stopped it.
+        let interrupted = status.signal().filter(|&signal| signal == Signal::INT.as_raw());
+        printed.code = status.code().or(interrupted.map(|_| INTERRUPTED));
         Ok(printed)
     }
 }
@@ -247,10 +253,16 @@ impl Printed {
         if failed > 0 {
             text.push_str(&format!(", {} left alone", counted(failed, "file", "files")));
         }
-        if self.code == Some(130) {
+        if self.code == Some(INTERRUPTED) {
             text.push_str("; interrupted");
         }
-        Acted { text, run, messages: self.messages }
+        Acted { text, run, done: self.summary("done"), messages: self.remarks() }
+    }
+
+    /// Returns the messages, after the reason why the result is incomplete.
+    fn remarks(self) -> Vec<String> {
+        let why = self.error.filter(|why| !why.is_empty());
+        why.into_iter().chain(self.messages).collect()
     }
 }
 

@@ -22,6 +22,14 @@ pub(crate) struct Relation {
     pub(crate) dirs: Vec<PathOf>,
 }
 
+/// All folders that have files in common.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Related {
+    pub(crate) relations: Vec<Relation>,
+    /// The reasons why the list may be incomplete.
+    pub(crate) remarks: Vec<String>,
+}
+
 /// How folders are related.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
@@ -40,7 +48,7 @@ impl FolderKind {
         match self {
             FolderKind::Equal => "equal",
             FolderKind::Contained => "contained",
-            FolderKind::Overlapping => "overlap",
+            FolderKind::Overlapping => "overlapping",
             FolderKind::Other => "related",
         }
     }
@@ -85,6 +93,9 @@ pub(crate) struct Unique {
     #[serde(flatten)]
     pub(crate) path: PathOf,
     pub(crate) size: u64,
+    /// Number of copies, if it is known.
+    #[serde(default)]
+    pub(crate) duplicates: Option<u64>,
     /// A remark about the file.
     pub(crate) state: Option<String>,
 }
@@ -103,6 +114,10 @@ pub(crate) struct Uniques {
     pub(crate) unknown: u64,
     /// Whether all files of the directory are known.
     pub(crate) is_complete: bool,
+    /// Number of entries that are neither unique nor copies: empty files, symbolic links and special files.
+    pub(crate) not_counted: u64,
+    /// The reasons why the list may be incomplete.
+    pub(crate) remarks: Vec<String>,
 }
 
 impl Uniques {
@@ -125,12 +140,20 @@ impl Uniques {
             #[serde(default)]
             unknown: u64,
             problems: u64,
+            #[serde(default)]
+            empty: u64,
+            #[serde(default)]
+            symlinks: u64,
+            #[serde(default)]
+            special_files: u64,
         }
         let Document { mut files, summary } = serde_json::from_slice(document)?;
         files.sort_by_key(|file| Reverse(file.size));
-        let Summary { files: of, uniques, bytes, unknown, problems } = summary;
-        let is_complete = unknown == 0 && problems == 0;
-        Ok(Uniques { files, of, certain: uniques, bytes, unknown, is_complete })
+        let is_complete = summary.unknown == 0 && summary.problems == 0;
+        let not_counted = summary.empty + summary.symlinks + summary.special_files;
+        let Summary { files: of, uniques: certain, bytes, unknown, .. } = summary;
+        let remarks = Vec::new();
+        Ok(Uniques { files, of, certain, bytes, unknown, is_complete, not_counted, remarks })
     }
 }
 

@@ -73,14 +73,14 @@ fn the_user_decides_applies_and_undoes() {
     tmux.wait_for("2 files to change, 500.0 KiB to free; nothing was changed");
     assert_same(&before, &Snapshot::of(lop.path("t")), Compare::ALL);
     tmux.press(&["a"]);
-    tmux.wait_for("Hard link: change 2 files, 500.0 KiB to free? [y/n]");
+    tmux.wait_for("Replace 2 files with hard links and free 500.0 KiB? [y/n]");
     tmux.press(&["y"]);
     tmux.wait_for("Run 1: 2 files changed, 500.0 KiB freed");
     let after = Snapshot::of(lop.path("t"));
     assert_eq!(after.link_groups().len(), 2, "the files are hard links");
     assert_eq!(before.contents(), after.contents(), "no content is lost");
     tmux.press(&["u"]);
-    tmux.wait_for("Undo run 1? [y/n]");
+    tmux.wait_for("Undo run 1 and restore 2 files? [y/n]");
     tmux.press(&["y"]);
     tmux.wait_for("Run 1 undone: 2 files restored");
     assert_same(&before, &Snapshot::of(lop.path("t")), Compare::VISIBLE);

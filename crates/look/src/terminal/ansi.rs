@@ -1,0 +1,121 @@
+//! Draws cells with control sequences that every terminal knows (ECMA-48): positions, the eight plain
+//! colours, bold, faint and reverse video.
+
+use std::io::{self, Write};
+
+use ratatui_core::backend::{Backend, ClearType, WindowSize};
+use ratatui_core::buffer::Cell;
+use ratatui_core::layout::{Position, Size};
+use ratatui_core::style::{Color, Modifier};
+
+/// A terminal of a fixed size.
+pub(super) struct Ansi<W> {
+    out: W,
+    size: Size,
+}
+
+impl<W: Write> Ansi<W> {
+    pub(super) fn new(out: W, (width, height): (u16, u16)) -> Ansi<W> {
+        Ansi { out, size: Size { width, height } }
+    }
+}
+
+/// Returns the sequence that sets the style of a cell (SGR).
+fn style(cell: &Cell) -> String {
+    let mut sequence = String::from("\x1b[0");
+    let modifiers = [(Modifier::BOLD, ";1"), (Modifier::DIM, ";2"), (Modifier::REVERSED, ";7")];
+    for (modifier, code) in modifiers {
+        sequence.push_str(if cell.modifier.contains(modifier) { code } else { "" });
+    }
+    sequence.push_str(match cell.fg {
+        Color::Red => ";31",
+        Color::Green => ";32",
+        _ => "",
+    });
+    sequence + "m"
+}
+
+impl<W: Write> Backend for Ansi<W> {
+    type Error = io::Error;
+
+    fn draw<'a, I>(&mut self, content: I) -> io::Result<()>
+    where
+        I: Iterator<Item = (u16, u16, &'a Cell)>,
+    {
+        let (mut next, mut last) = (None, String::new());
+        for (x, y, cell) in content {
+            // Terminals differ in the widths of some characters, so the cell after a wide one has its own position.
+            if next != Some((x, y)) {
+                write!(self.out, "\x1b[{};{}H", y + 1, x + 1)?;
+            }
+            let style = style(cell);
+            if style != last {
+                self.out.write_all(style.as_bytes())?;
+                last = style;
+            }
+            self.out.write_all(cell.symbol().as_bytes())?;
+            next = Some((x + 1, y));
+        }
+        if last.is_empty() { Ok(()) } else { self.out.write_all(b"\x1b[0m") }
+    }
+
+    fn hide_cursor(&mut self) -> io::Result<()> {
+        // The cursor is hidden while the program runs.
+        Ok(())
+    }
+
+    fn show_cursor(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn get_cursor_position(&mut self) -> io::Result<Position> {
+        Ok(Position::ORIGIN)
+    }
+
+    fn set_cursor_position<P: Into<Position>>(&mut self, _position: P) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.out.write_all(b"\x1b[0m\x1b[2J")
+    }
+
+    fn clear_region(&mut self, _region: ClearType) -> io::Result<()> {
+        self.clear()
+    }
+
+    fn size(&self) -> io::Result<Size> {
+        Ok(self.size)
+    }
+
+    fn window_size(&mut self) -> io::Result<WindowSize> {
+        Ok(WindowSize { columns_rows: self.size, pixels: Size::default() })
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ratatui_core::buffer::Buffer;
+    use ratatui_core::layout::Rect;
+    use ratatui_core::style::{Color, Modifier, Style};
+
+    use super::{Ansi, Backend};
+
+    #[test]
+    fn cells_are_drawn_with_plain_colours() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 5, 2));
+        buffer.set_string(0, 0, "ab", Style::new());
+        buffer.set_string(2, 0, "c", Style::new().fg(Color::Green));
+        let faint = Style::new().fg(Color::Red).add_modifier(Modifier::DIM | Modifier::REVERSED);
+        buffer.set_string(1, 1, "d", faint);
+        let mut out = Vec::new();
+        let cells = [(0, 0), (1, 0), (2, 0), (1, 1)].map(|(x, y)| (x, y, &buffer[(x, y)]));
+        Ansi::new(&mut out, (5, 2)).draw(cells.into_iter()).expect("drawn");
+        let expected = "\x1b[1;1H\x1b[0mab\x1b[0;32mc\x1b[2;2H\x1b[0;2;7;31md\x1b[0m";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+}

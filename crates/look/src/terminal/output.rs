@@ -1,0 +1,76 @@
+//! Writes to the terminal, without missing signals.
+//!
+//! A terminal may take no bytes for a long time, for example after Ctrl-S or over a broken connection. A
+//! signal that ends the process MUST end such a write, too. The terminal is therefore opened again without
+//! blocking: the same flag on the descriptor of the caller would also apply to the shell.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::{AsFd, AsRawFd};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{Mode, OFlags, open};
+
+use super::signals::Signals;
+
+/// Time that the terminal has to take the sequence that restores it.
+const LAST_WRITE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+
+/// Opens a terminal again, for writing without blocking. If that is not permitted, returns the same descriptor,
+/// whose writes may block.
+pub(super) fn unblocked(terminal: File) -> File {
+    let path = format!("/proc/self/fd/{}", terminal.as_fd().as_raw_fd());
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    open(path, flags, Mode::empty()).map_or(terminal, File::from)
+}
+
+/// The output of a terminal until a signal ends the process.
+pub(super) struct Output {
+    terminal: File,
+    signals: Signals,
+}
+
+impl Output {
+    pub(super) fn new(terminal: &File, signals: &Signals) -> io::Result<Output> {
+        Ok(Output { terminal: terminal.try_clone()?, signals: signals.try_clone()? })
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        loop {
+            // The rest of a drawing must not follow the sequence that restores the terminal.
+            if self.signals.ending().is_some() {
+                return Err(io::Error::other("a signal ends the program"));
+            }
+            match self.terminal.write(bytes) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    let out = PollFd::new(&self.terminal, PollFlags::OUT);
+                    let signals = PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN);
+                    let _interrupted = poll(&mut [out, signals], None);
+                    self.signals.drain();
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Writes the last bytes, unless the terminal does not take them.
+///
+/// # Errors
+///
+/// Fails if the terminal is gone, or takes no bytes for a second.
+pub(super) fn write_last(mut terminal: &File, bytes: &[u8]) -> io::Result<()> {
+    match terminal.write_all(bytes) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => {
+            poll(&mut [PollFd::new(&terminal, PollFlags::OUT)], Some(&LAST_WRITE))?;
+            terminal.write_all(bytes)
+        }
+        done => done,
+    }
+}
