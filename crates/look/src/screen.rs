@@ -18,7 +18,7 @@ use ratatui_core::style::{Color, Modifier, Style};
 use crate::app::{App, TABS};
 use crate::bindings::hints;
 use crate::effect::Dialog;
-use crate::text::{at_ends, cut, cut_start, message, width};
+use crate::text::{at_ends, cut, cut_start, message, width, wrap};
 use crate::views::{Tone, View};
 
 /// The smallest terminal on which the columns can be read.
@@ -188,7 +188,13 @@ impl Page<'_> {
             None if app.message().is_empty() => (app.view().totals(), key_line(app, columns)),
             None => (message(app.message()), key_line(app, columns)),
         };
-        self.line(status, &cut(&text, columns), self.theme.bold());
+        // A long text covers the last rows until the next key.
+        let room = (self.height / 2).max(1);
+        let lines: Vec<String> = wrap(&text, columns).into_iter().take(room).collect();
+        for (y, line) in (0..=status).rev().zip(lines.iter().rev()) {
+            self.line(y, &" ".repeat(columns), Style::new());
+            self.line(y, line, self.theme.bold());
+        }
         self.line(keys, &cut(&help, columns), Style::new());
     }
 }

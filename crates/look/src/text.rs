@@ -51,6 +51,29 @@ pub(crate) fn cut_start(text: &str, columns: usize) -> String {
     if columns > 0 { format!("{ELLIPSIS}{end}") } else { end }
 }
 
+/// Divides a text into lines of at most `columns`, between words where that is possible.
+pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let last = lines.last_mut().expect("never empty");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if width(last) + 1 + width(word) <= columns {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+        // A word may be a path that is longer than a line.
+        while let Some(long) = lines.pop_if(|last| width(last) > columns && columns > 1) {
+            let begin = fitting(long.chars(), columns);
+            let rest = long[begin.len()..].to_owned();
+            lines.extend([begin, rest]);
+        }
+    }
+    lines
+}
+
 fn fitting(letters: impl Iterator<Item = char>, columns: usize) -> String {
     let mut left = columns;
     let fits = |letter: &char| match left.checked_sub(letter.width().unwrap_or(0)) {
@@ -99,7 +122,7 @@ pub(crate) fn percent(part: u64, all: u64) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_ends, bar, below, cut, cut_start, difference, name, width};
+    use super::{at_ends, bar, below, cut, cut_start, difference, name, width, wrap};
 
     #[test]
     fn names_cannot_disturb_the_screen() {
@@ -126,6 +149,14 @@ mod tests {
         );
         assert_eq!(at_ends("/a/long/path", "right", 14), "…g/path  right");
         assert_eq!(width(&at_ends("a", "b", 14)), 14);
+    }
+
+    #[test]
+    fn texts_are_wrapped_between_words() {
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("at /a/long/path", 6), ["at", "/a/lon", "g/path"]);
+        assert_eq!(wrap("写真写真", 5), ["写真", "写真"]);
+        assert_eq!(wrap("", 5), [""]);
     }
 
     #[test]

@@ -74,3 +74,36 @@ pub(super) fn write_last(mut terminal: &File, bytes: &[u8]) -> io::Result<()> {
         done => done,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Write;
+    use std::os::fd::OwnedFd;
+    use std::os::unix::net::UnixStream;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::{Output, unblocked, write_last};
+    use crate::terminal::signals::Signals;
+
+    #[test]
+    fn a_signal_ends_a_write_that_nobody_reads() {
+        let (_reader, writer) = std::io::pipe().expect("a pipe");
+        let terminal = unblocked(File::from(OwnedFd::from(writer)));
+        let (ours, mut theirs) = UnixStream::pair().expect("a socket");
+        ours.set_nonblocking(true).expect("possible");
+        let is_set = Arc::new(AtomicBool::new(false));
+        let signals = Signals::pretended(Arc::clone(&is_set), ours);
+        let mut output = Output::new(&terminal, &signals).expect("duplicated");
+        // A pipe takes 64 KiB.
+        let write = std::thread::spawn(move || output.write_all(&vec![b'x'; 1 << 20]).is_err());
+        is_set.store(true, Ordering::Relaxed);
+        theirs.write_all(&[0]).expect("written");
+        assert!(write.join().expect("no panic"), "the write ends with an error");
+        assert_eq!(signals.ending(), Some(15), "the event loop sees the signal, too");
+        assert!(Output::new(&terminal, &signals).expect("duplicated").write_all(b"x").is_err());
+        while (&terminal).write(&[b'x'; 4096]).is_ok() {}
+        write_last(&terminal, b"x").expect_err("nobody reads");
+    }
+}

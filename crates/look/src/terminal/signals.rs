@@ -57,6 +57,12 @@ impl Signals {
         Ok(Signals { arrived, wake: ours })
     }
 
+    /// Returns signals that have nothing to do with the process: `SIGTERM` has arrived when the flag is set.
+    #[cfg(test)]
+    pub(super) fn pretended(is_set: Arc<AtomicBool>, wake: UnixStream) -> Signals {
+        Signals { arrived: vec![(SIGTERM, is_set)], wake }
+    }
+
     /// Returns the same signals for another waiter. Each signal is still taken only once.
     ///
     /// # Errors

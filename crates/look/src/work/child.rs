@@ -3,6 +3,9 @@
 //! A process gets absolute paths after `--`, writes JSON to pipes, and has its own process group. If this
 //! program ends first, the process loses only the readers of its output.
 
+#[cfg(test)]
+mod tests;
+
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
