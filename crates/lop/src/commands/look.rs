@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::monitor::memory;
 use crate::paths::possible_paths;
 use crate::quantity::local_time;
-use crate::questions::catalog::open;
+use crate::questions::catalog::{open, unreadable};
 use crate::questions::scope::nothing_remembered;
 use crate::settings::{Settings, is_dumb_terminal};
 
@@ -74,7 +74,7 @@ fn open_patiently(settings: &Settings) -> Result<Catalog, CommandError> {
             settings.complain(b"waiting for another process that is changing the catalog");
             open(settings)
         }
-        opened => Ok(opened?),
+        opened => opened.map_err(unreadable),
     }
 }
 

@@ -8,6 +8,8 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::settings::Settings;
 
+const READABLE: &str = "check that you may read it, or use another catalog with --catalog FILE";
+
 impl From<catalog::Error> for CommandError {
     fn from(error: catalog::Error) -> Self {
         use catalog::Error;
@@ -31,9 +33,10 @@ impl From<catalog::Error> for CommandError {
             Error::Database { .. } if cut_off => {
                 "a change to it was interrupted; to revert the change, run any command as a user who may write to it"
             }
-            Error::Database { .. } => {
-                "check that you may read it, or use another catalog with --catalog FILE"
+            Error::Database { .. } if error.is_busy() => {
+                "another process is changing it; try again when that has ended"
             }
+            Error::Database { .. } => READABLE,
             _ => return CommandError::new(exit, message),
         };
         let text = match error {
@@ -55,7 +58,18 @@ impl From<catalog::Error> for CommandError {
 ///
 /// Fails if the catalog is missing or damaged, has another version, or cannot be read.
 pub(crate) fn open(settings: &Settings) -> Result<Catalog, CommandError> {
-    Ok(Catalog::open(&settings.catalog()?)?)
+    Catalog::open(&settings.catalog()?).map_err(unreadable)
+}
+
+/// Returns the error of a command that cannot read the catalog, and cannot do without it.
+pub(crate) fn unreadable(error: catalog::Error) -> CommandError {
+    match error {
+        catalog::Error::File(error) => {
+            let text = format!("the catalog: {error}");
+            CommandError::new(Exit::Catalog, text).because(error.source).hint(READABLE)
+        }
+        error => error.into(),
+    }
 }
 
 /// Opens a catalog for writing, and creates it if it is missing. Prints a message if another process has locked the
