@@ -1,8 +1,8 @@
-//! Protected folders: everything in them stays as it is.
+//! Protected folders, in which commands remove and replace nothing.
 //!
-//! A folder is protected by `--protect` or by the configuration. It is recognised by its path, with and without links,
-//! and by its location on its file system, so it is also protected where a bind mount shows it. Commands ask before
-//! they act; nothing here changes a file.
+//! `--protect` and the configuration protect folders. lop recognises a folder by its path, with and without links, and
+//! by its location on its file system, so a folder is also protected where a bind mount shows it. Commands check paths
+//! with this module before they act. The module itself changes no files.
 
 use std::path::PathBuf;
 
@@ -23,25 +23,26 @@ pub(crate) struct Protected {
 /// A protected folder or file.
 #[derive(Debug)]
 pub(crate) struct Folder {
-    /// The absolute paths under which it is known.
+    /// The absolute paths of the folder, with links resolved and as typed.
     paths: Vec<Vec<u8>>,
-    /// Its location, and the locations of the mounts in it.
+    /// The location of the folder, and the locations of the mounts in it.
     locations: Vec<DirLocation>,
-    /// The option, or the line of the configuration, that protects it.
+    /// The option or the line of the configuration that protects the folder.
     by: String,
 }
 
 impl Protected {
-    /// Returns the folders that the configuration protects. They need not exist, because a disk may not be mounted.
+    /// Returns the folders that the configuration protects. The folders need not exist, because they may be on a disk
+    /// that is not mounted.
     ///
     /// # Errors
     ///
-    /// Does not fail, because the configuration contains only absolute paths.
+    /// Fails only if the configuration contains a relative path, which the parser of the configuration prevents.
     pub(crate) fn configured(settings: &Settings) -> Result<Protected, CommandError> {
         Protected::new(&[], settings)
     }
 
-    /// Returns the folders that the configuration protects, and those of `--protect`.
+    /// Returns the folders that the configuration and `--protect` protect.
     ///
     /// # Errors
     ///
@@ -70,13 +71,13 @@ impl Protected {
         self.folders.is_empty()
     }
 
-    /// Returns whether an absolute path is that of a protected folder or below it. Does not recognise other paths to
-    /// the same folder.
+    /// Returns whether an absolute path is the path of a protected folder or below it. Compares only paths, so it does
+    /// not recognise a folder that a bind mount shows in another place.
     pub(crate) fn contains_path(&self, path: &[u8]) -> bool {
         self.folders.iter().flat_map(|folder| &folder.paths).any(|dir| is_at_or_below(dir, path))
     }
 
-    /// Returns the protected folder that an absolute path without links leads to or into.
+    /// Returns the protected folder that contains an absolute path without links, or that is at this path.
     pub(crate) fn folder_of(&self, path: &[u8]) -> Option<&Folder> {
         let here = self.locations(path);
         self.folders.iter().find(|folder| {
@@ -85,7 +86,7 @@ impl Protected {
         })
     }
 
-    /// Returns why nothing at or below an absolute path without links may be removed, as the rest of a sentence.
+    /// Returns the reason why a command may not remove an absolute path without links, as the rest of a sentence.
     /// Returns `None` if no protected folder contains the path or is below it.
     pub(crate) fn objection(&self, path: &[u8]) -> Option<String> {
         if let Some(folder) = self.folder_of(path) {
@@ -95,7 +96,8 @@ impl Protected {
         Some(format!("contains {}, which is protected by {}", folder.shown(), folder.by))
     }
 
-    /// Returns the protected folders below an absolute path without links, including those that a mount shows there.
+    /// Returns the protected folders that are at or below an absolute path without links, and those of which a mount
+    /// shows a part there.
     pub(crate) fn below<'p>(&'p self, path: &[u8]) -> impl Iterator<Item = &'p Folder> {
         let mut here = self.locations(path);
         if !self.is_empty() {
@@ -114,12 +116,12 @@ impl Protected {
         self.folders.iter().flat_map(|folder| &folder.paths).map(Vec::as_slice)
     }
 
-    /// Returns the error for a path in which a command would remove or replace files, if it may not. The path need not
-    /// exist.
+    /// Checks whether a command may remove or replace files at or below a path. The path need not exist.
     ///
     /// # Errors
     ///
-    /// Fails if no protected folder contains the path or is below it.
+    /// Fails if a protected folder contains the path or is at or below it, and if the path is relative and the current
+    /// directory is unknown.
     pub(crate) fn check(&self, path: &std::path::Path) -> Result<(), CommandError> {
         if self.is_empty() {
             return Ok(());
@@ -143,7 +145,7 @@ impl Protected {
 }
 
 impl Folder {
-    /// Returns the path for messages.
+    /// Returns the path of the folder for messages.
     pub(crate) fn shown(&self) -> String {
         String::from_utf8_lossy(&self.paths[0]).into_owned()
     }
@@ -159,7 +161,7 @@ impl Folder {
         }
     }
 
-    /// Returns the option, or the line of the configuration, that protects the folder.
+    /// Returns the option or the line of the configuration that protects the folder.
     pub(crate) fn by(&self) -> &str {
         &self.by
     }

@@ -1,4 +1,4 @@
-//! Random changes of a tree, and the changes that a kernel reports for them.
+//! Makes random changes to a tree, and returns the entries that the kernel would report as changed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -10,14 +10,14 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::dice::Dice;
 
-/// Number of names that changes use. It is small, so that entries are often replaced.
+/// Number of names that changes use. The number is small, so that changes often replace entries.
 const NAMES: u64 = 12;
 
 /// Sizes of files in bytes. Equal sizes are frequent, so that many files are compared.
 const SIZES: [usize; 6] = [1, 5, 5, 5, 9, 4096];
 
-/// Queries of what a catalog says about files, directories, identical files and problems. Two catalogs of the same
-/// files give the same answers, however they came about.
+/// Queries for the files, directories, groups and problems in a catalog. Two catalogs of the same files give the same
+/// answers, whichever scans created them.
 pub const CATALOG_FACTS: [&str; 4] = [
     "SELECT 'file ' || path || ' ' || file.size || ' ' || file.inode || ' ' || mtime_ns || ' ' || ctime_ns \
      || ' ' || file.state FROM files JOIN file ON file.inode = files.inode GROUP BY 1 ORDER BY 1",
@@ -28,12 +28,12 @@ pub const CATALOG_FACTS: [&str; 4] = [
     "SELECT 'problem ' || CAST(path AS TEXT) || ' ' || reason FROM problem ORDER BY 1",
 ];
 
-/// An entry that has changed, as a kernel reports it.
+/// An entry that has changed, as the kernel reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedEntry {
     /// The path at the time of the change.
     pub path: PathBuf,
-    /// True if the entry is a directory that was created or moved there.
+    /// True if the entry is a directory, which may have been created or moved there.
     pub is_new_dir: bool,
 }
 
@@ -42,24 +42,24 @@ pub struct ChangedEntry {
 pub struct RandomChanges {
     dice: Dice,
     tops: Vec<PathBuf>,
-    /// True if files get further names, possibly below different top directories.
+    /// True if changes create hard links, possibly below different top directories.
     pub hard_links: bool,
     number: u64,
 }
 
 impl RandomChanges {
-    /// Returns the changes of a seed below the directories `tops`, which stay where they are.
+    /// Creates the stream of changes with this seed below the directories `tops`. The changes do not affect these
+    /// directories themselves.
     pub fn new(seed: u64, tops: &[PathBuf]) -> RandomChanges {
         RandomChanges { dice: Dice::new(seed), tops: tops.to_vec(), hard_links: true, number: 0 }
     }
 
-    /// Returns a number below `sides`, which must not be 0.
+    /// Returns a random number below `sides`, which must not be 0.
     pub fn below(&mut self, sides: u64) -> u64 {
         self.dice.below(sides)
     }
 
-    /// Makes a random change, and returns the entries that have changed. Changes that turn out to be impossible
-    /// have no effect.
+    /// Makes a random change, and returns the entries that have changed. An impossible change has no effect.
     pub fn step(&mut self) -> Vec<ChangedEntry> {
         self.number += 1;
         let new = self.dir().join(format!("n{}", self.dice.below(NAMES)));
@@ -85,7 +85,7 @@ impl RandomChanges {
             10 if is_file && self.hard_links => changed(fs::hard_link(&old, &new), &[&new]),
             11 if is_file => changed(fs::remove_file(&old), &[&old]),
             12 if !is_file => {
-                // A tree vanishes only sometimes, so that the trees grow.
+                // A directory with entries is removed only in one of three attempts, so the trees grow.
                 let is_whole = self.dice.below(3) == 0;
                 let removed =
                     if is_whole { fs::remove_dir_all(&old) } else { fs::remove_dir(&old) };
@@ -131,9 +131,9 @@ impl RandomChanges {
     }
 }
 
-/// Returns what a kernel reports about the entries that a change has affected.
+/// Returns the entries that a change has affected, as the kernel reports them.
 fn changed(result: io::Result<()>, paths: &[&Path]) -> Vec<ChangedEntry> {
-    // A change that failed may have had a part of its effect.
+    // The entries are returned even if the change failed, because it may have been partly made.
     drop(result);
     let change = |path: &&Path| ChangedEntry { path: path.to_path_buf(), is_new_dir: is_dir(path) };
     paths.iter().map(change).collect()

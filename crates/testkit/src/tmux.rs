@@ -1,7 +1,7 @@
-//! A shell in a real terminal, which tmux emulates: types keys and reads the screen.
+//! Runs a shell in a terminal that tmux emulates. Tests press keys and read the screen.
 //!
-//! Each terminal has a server of its own, whose socket is in a temporary directory. Dropping the terminal
-//! ends the server and hangs up the shell.
+//! Each terminal has its own tmux server, whose socket is in a temporary directory. Dropping the terminal
+//! ends the server, and the shell receives SIGHUP.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -22,8 +22,8 @@ pub struct Tmux {
 }
 
 impl Tmux {
-    /// Starts bash in a terminal of this size, with only the given variables, `PATH` and `TERM`. Returns `None`,
-    /// and prints why, if tmux is not installed.
+    /// Starts bash in a terminal of this size (columns and lines). The environment contains only the given variables,
+    /// `PATH`, `TERM`, `LC_ALL` and `PS1`. If tmux is not installed, prints this and returns `None`.
     ///
     /// # Panics
     ///
@@ -32,7 +32,7 @@ impl Tmux {
         let tmux = Tmux { sockets: TempTree::new() };
         let (columns, lines) = (size.0.to_string(), size.1.to_string());
         let mut command = tmux.command();
-        // A status line would take one of the lines.
+        // The status line of tmux would take one of the lines of the terminal.
         command.args(["-f", "/dev/null", "start-server", ";", "set-option", "-g", "status", "off"]);
         command.args([";", "new-session", "-d", "-x", &columns, "-y", &lines, "-c"]);
         command.arg(dir).args(["env", "-i", "TERM=screen", "LC_ALL=C.UTF-8"]);
@@ -55,13 +55,13 @@ impl Tmux {
         self.run(&[&["send-keys", "--"], keys].concat());
     }
 
-    /// Types a command for the shell.
+    /// Types a command and presses Enter.
     pub fn type_line(&self, line: &str) {
         self.run(&["send-keys", "-l", "--", line]);
         self.press(&["Enter"]);
     }
 
-    /// Returns the screen.
+    /// Returns the text on the screen.
     pub fn screen(&self) -> String {
         String::from_utf8_lossy(&self.run(&["capture-pane", "-p"]).stdout).into_owned()
     }
@@ -88,7 +88,8 @@ impl Tmux {
         self.wait_until(text, |screen| screen.contains(text))
     }
 
-    /// Waits until the screen has a property, and returns the screen. `what` is for the message of a failure.
+    /// Waits until the screen has a property, and returns the screen. `what` describes the property in the message of a
+    /// failure.
     ///
     /// # Panics
     ///
@@ -112,7 +113,7 @@ impl Tmux {
 
     fn command(&self) -> Command {
         let mut command = Command::new("tmux");
-        // Tests may run inside tmux themselves.
+        // The tests themselves may run inside tmux.
         command.env_remove("TMUX").arg("-S").arg(self.sockets.join("socket"));
         command
     }

@@ -1,9 +1,9 @@
-//! The answers to two questions: what has changed below these roots since a position, and which of
-//! these changes has no scan seen yet?
+//! The answers of a watcher about the changes below some roots.
 //!
-//! An [`Answer`] is for a scan. It names more than has changed rather than less. Callers MUST check every entry that it
-//! names, and MUST walk everything if it is [`Unknown`]. [`Unseen`] is for a person. It is shorter, and
-//! it leaves the notes as they are.
+//! A scan gets an [`Answer`]. It may name entries that have not changed, but never omits one that has.
+//! Callers MUST check every entry that it names, and MUST walk everything if the changes are
+//! [`Unknown`]. [`Unseen`] is a shorter answer that is shown to people. The watcher does not change its
+//! notes when it gives such an answer.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// A point in the sequence of changes that a watcher notes. It does not depend on a clock.
+/// A point in the sequence of changes that a watcher notes, independent of any clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Position {
     /// A random number of the watcher. Positions of other watchers cannot be compared with it.
@@ -33,7 +33,7 @@ impl Position {
         bytes
     }
 
-    /// Returns the position that was stored as bytes, or `None` if they are none.
+    /// Returns the position that was stored as bytes, or `None` if the bytes are not a position.
     pub fn from_bytes(bytes: &[u8]) -> Option<Position> {
         let (session, number) = bytes.split_first_chunk()?;
         Some(Position { session: *session, number: u64::from_be_bytes(number.try_into().ok()?) })
@@ -43,21 +43,21 @@ impl Position {
 /// The answer of a watcher.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
-    /// The position of the answer. Changes after it belong to the next answer.
+    /// The position of the answer. The next answer contains the changes after it.
     pub position: Position,
-    /// The changes since the position in the question. They are unknown if the question named none.
+    /// The changes since the position in the question. They are unknown if the question contained no position.
     pub changes: Result<Changes, Unknown>,
 }
 
 /// Everything that may have changed since a position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Changes {
-    /// Directories with changed entries, sorted by path. A path can be gone again, and can be a
-    /// second path to a directory (a bind mount).
+    /// Directories with changed entries, sorted by path. A directory may be gone by now, and may
+    /// appear under several paths because of bind mounts.
     pub dirs: Vec<ChangedDir>,
     /// Device numbers (as in `fsops::FileKey`) and inode numbers of files that have changed through
-    /// names that are gone or outside of the roots. If they have names below the roots, these names
-    /// may have changed.
+    /// names that are gone or outside of the roots. All names of these files below the roots may have
+    /// changed.
     pub inodes: Vec<(u64, u64)>,
 }
 
@@ -80,16 +80,16 @@ impl ChangedDir {
 /// The changed entries of a directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Entries {
-    /// The entries with these names, which may be gone again. The flag is true if the entry may be
-    /// another directory than before. Everything below such a directory may have changed.
+    /// The entries with these names. An entry may be gone by now. The flag is true if the entry may be
+    /// a different directory than before; everything below it may then have changed.
     Names(Vec<(Vec<u8>, bool)>),
-    /// All entries, but nothing below subdirectories that existed before.
+    /// All entries, but not the contents of their subdirectories.
     All,
     /// Everything below the directory.
     Tree,
 }
 
-/// Numbers of entries and directories.
+/// Numbers of changed entries and of their directories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counts {
     /// Entries that have changed.
@@ -100,14 +100,14 @@ pub struct Counts {
 
 /// The changes below some roots that no scan has seen yet.
 ///
-/// It leaves out files that have changed only through names that are gone or outside of the roots. If a
-/// scan had options, such as patterns of excluded names, entries that it skips are part of it.
+/// The answer omits files that have changed only through names that are gone or outside of the roots.
+/// It includes entries that scans skip because of options, such as excluded names.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unseen {
-    /// The number of changed entries, and of directories with such entries. A directory of which all
-    /// entries may have changed counts as one entry.
+    /// The number of changed entries, and of directories with such entries. If all entries of a
+    /// directory may have changed, they count as one entry.
     pub counts: Counts,
-    /// True if there may be more changed entries than were counted.
+    /// True if more entries may have changed than [`Unseen::counts`] contains.
     pub is_at_least: bool,
     /// The first [`Unseen::MAX_DIRS`] directories with changed entries, sorted by path.
     pub dirs: Vec<ChangedDir>,
@@ -119,7 +119,7 @@ impl Unseen {
     /// Maximum number of directories that an answer names.
     pub const MAX_DIRS: usize = 200;
 
-    /// Adds changed directories. `dirs` are sorted by path, and different from each other.
+    /// Adds changed directories. `dirs` must be sorted by path, without duplicates.
     pub(crate) fn add(&mut self, dirs: impl Iterator<Item = ChangedDir>) {
         for dir in dirs {
             self.counts.dirs += 1;
@@ -140,25 +140,25 @@ impl Unseen {
 /// The reason why changes are unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Unknown {
-    /// The question named no position.
+    /// The question contained no position.
     #[error("no earlier scan knew this watcher")]
     NoPosition,
-    /// The position is that of another watcher: it was started again, or the system was.
+    /// The position belongs to another watcher, because the watcher or the system was restarted.
     #[error("the watcher was started after the last scan")]
     OtherSession,
     /// The watcher does not watch a root.
     #[error("{} is not watched", Path::new(OsStr::from_bytes(.0)).display())]
     NotWatched(Vec<u8>),
-    /// A root is another directory or on another file system than before, or was renamed.
+    /// A root is a different directory than before, is on a different file system, or was renamed.
     #[error("{} was mounted, renamed or replaced", Path::new(OsStr::from_bytes(.0)).display())]
     Replaced(Vec<u8>),
-    /// The kernel discarded events, or they could not be read.
+    /// The kernel discarded events, or the watcher could not read them.
     #[error("events were lost")]
     EventsLost,
     /// The changes exceed the memory of the watcher.
     #[error("too many entries have changed")]
     TooMany,
-    /// A later question has discarded the changes since this position.
+    /// The watcher discarded changes after this position, because a later scan has stored them.
     #[error("the catalog is older than the watcher's notes")]
     Discarded,
 }

@@ -1,7 +1,8 @@
-//! The parts of the roots with one means of watching each: a root, and each mount below it.
+//! The areas that a watcher watches. Each root is an area, and so is each mount below a root. The
+//! watcher chooses one means of watching for each area.
 //!
 //! Mounts come and go. [`Plan::make`] reads the mount table, and the watcher compares the plan with
-//! the areas that it watches. Neither touches a file system that may not respond.
+//! the areas that it watches. Neither accesses file systems of types that may not respond.
 
 mod plan;
 
@@ -23,7 +24,8 @@ pub(crate) use plan::{Plan, Planned};
 pub enum Means {
     /// The whole file system is watched with fanotify.
     Fanotify,
-    /// This many directories are watched with inotify. Contains the reason why not with fanotify.
+    /// The directories are watched with inotify. Contains their number, and the reason why fanotify
+    /// cannot be used.
     Inotify(usize, String),
     /// Changes cannot be noticed, for the given reason.
     Unwatched(String),
@@ -38,30 +40,30 @@ pub(crate) struct Area {
     pub(crate) fsid: u64,
 }
 
-/// All areas, and the paths to recognize.
+/// All areas, and the paths with a special meaning: the roots, and the files of lop itself.
 #[derive(Debug)]
 pub(crate) struct Areas {
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) list: Vec<Area>,
     pub(crate) own: OwnPaths,
-    /// Roots whose changes before a number are unknown, because they were replaced.
+    /// The roots that were replaced, each with a number. The changes of a root before its number are unknown.
     replaced: HashMap<Vec<u8>, u64>,
 }
 
 impl Areas {
-    /// Returns no areas yet for the given roots.
+    /// Creates an empty list of areas for the given roots.
     pub(crate) fn new(roots: Vec<Vec<u8>>, own: OwnPaths) -> Areas {
         Areas { roots, list: Vec::new(), own, replaced: HashMap::new() }
     }
 
-    /// Returns the numbers of the areas on a file system that is watched as a whole.
+    /// Returns the indexes of the areas on a file system that is watched as a whole.
     pub(crate) fn of_file_system(&self, fsid: u64) -> impl Iterator<Item = usize> {
         let all = self.list.iter().enumerate();
         all.filter(move |(_, area)| area.means == Means::Fanotify && area.fsid == fsid)
             .map(|(at, _)| at)
     }
 
-    /// Opens the top directory of an area, or returns `None` if it is not there.
+    /// Opens the top directory of an area. Returns `None` if the path does not lead to this directory.
     pub(crate) fn open(&self, at: usize) -> Option<Dir> {
         let planned = &self.list.get(at)?.planned;
         let dir = Dir::open(as_path(&planned.path)).ok()?;
@@ -74,13 +76,14 @@ impl Areas {
         self.roots.iter().any(|root| is_at_or_below(root, path))
     }
 
-    /// Makes older positions of a root unknown.
+    /// Makes the changes of a root before this moment unknown.
     pub(crate) fn replace(&mut self, root: &[u8], notes: &mut Notes) {
         self.replaced.insert(root.to_vec(), notes.advance());
     }
 
-    /// Handles a new name of a directory that is not known to be below a root. It may be a root, or
-    /// above one. Only its name is compared, which is enough for a rare event.
+    /// Handles the old or new name of a directory that was renamed. The directory may be a root, or
+    /// above one. A root counts as replaced if a component of its path has this name. This is inexact,
+    /// but such events are rare.
     pub(crate) fn renamed(&mut self, name: &[u8], notes: &mut Notes) {
         let is_in = |root: &Vec<u8>| root.split(|&byte| byte == b'/').any(|part| part == name);
         let roots: Vec<_> = self.roots.iter().filter(|root| is_in(root)).cloned().collect();
@@ -89,7 +92,7 @@ impl Areas {
         }
     }
 
-    /// Fails if a directory is not watched, or not since the given number.
+    /// Fails if a directory is not watched, or has not been watched since the given number.
     pub(crate) fn check(&self, path: &[u8], since: u64) -> Result<(), Unknown> {
         let not_watched = || Unknown::NotWatched(path.to_vec());
         let area = self.list.iter().filter(|area| is_at_or_below(&area.planned.path, path));
@@ -111,13 +114,13 @@ impl Areas {
     }
 }
 
-/// Files that lop itself changes, such as the catalog. Changes of them are not noted, because a scan
-/// would otherwise lead to the next one.
+/// The files that lop itself changes, such as the catalog. The watcher does not note their changes,
+/// because otherwise each scan would cause the next one.
 #[derive(Debug, Default)]
 pub(crate) struct OwnPaths(Vec<Vec<u8>>);
 
 impl OwnPaths {
-    /// Returns the set of some paths, whose parents may contain links.
+    /// Creates the set of these paths. Resolves links in their parents.
     pub(crate) fn new(paths: &[PathBuf]) -> OwnPaths {
         let real = |path: &PathBuf| {
             let parent = path.parent()?.canonicalize().ok()?;
@@ -126,7 +129,7 @@ impl OwnPaths {
         OwnPaths(paths.iter().filter_map(real).collect())
     }
 
-    /// Returns whether a directory belongs to lop.
+    /// Returns whether a directory is one of these paths or below one.
     pub(crate) fn contains_dir(&self, path: &[u8]) -> bool {
         self.0.iter().any(|own| is_at_or_below(own, path))
     }

@@ -1,4 +1,4 @@
-//! The client of a watcher.
+//! The client of a watcher: sends one question, and returns the answer.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,7 +14,7 @@ use crate::protocol::{
 };
 use crate::socket::{connect, is_trusted, peer_user, watcher_paths};
 
-/// The reason why there is no answer.
+/// The reason why a client gets no answer.
 #[derive(Debug, Error)]
 pub enum NoWatcher {
     /// No watcher runs for this catalog, which is normal.
@@ -28,7 +28,7 @@ pub enum NoWatcher {
         /// The user id.
         user: u32,
     },
-    /// The watcher does not respond, or answers something else.
+    /// The watcher does not respond, or its answer cannot be understood.
     #[error("cannot ask the watcher at {}", path.display())]
     Failed {
         /// The path of the socket.
@@ -41,14 +41,14 @@ pub enum NoWatcher {
 /// Asks the watcher of the catalog at `catalog` for the changes below `roots` since the position
 /// `since`. Without `since`, the answer contains only the position.
 ///
-/// The roots must be absolute paths without links. Everything that happened before the call is part
-/// of the answer. The watcher may discard changes up to `since` afterwards, so the caller must have
-/// stored everything up to there.
+/// The roots must be absolute paths without links. The answer contains everything that changed before
+/// the call. Afterwards, the watcher may discard the changes up to `since`, so the catalog must already
+/// contain them.
 ///
 /// # Errors
 ///
-/// Fails if no watcher runs, if it belongs to another user than this process and root, or if it does
-/// not answer within `timeout`.
+/// Fails if no watcher runs, if the watcher belongs neither to root nor to the user of this process, or
+/// if it does not answer within `timeout`.
 pub fn ask(
     catalog: &Path,
     roots: &[PathBuf],
@@ -59,11 +59,11 @@ pub fn ask(
     request(catalog, &Request::Changes(Question { roots, since }), timeout)
 }
 
-/// Asks the watcher of the catalog at `catalog` for the changes below each root since a position, so
-/// that a person can see them. Without a position, the changes are unknown.
+/// Asks the watcher of the catalog at `catalog` for the changes below each root since a position, to
+/// show them to a person. The changes below a root without a position are unknown.
 ///
-/// The roots must be absolute paths without links. The watcher discards nothing and counts nothing
-/// anew, so the next scan finds the same changes as without this question.
+/// The roots must be absolute paths without links. The watcher keeps its notes and counts, so the next
+/// scan gets the same answer as without this question.
 ///
 /// # Errors
 ///
@@ -100,8 +100,8 @@ fn request<T: DeserializeOwned>(
     sent.and_then(|()| connection.receive(MAX_ANSWER_BYTES)).map_err(|e| failed(refused(e)))
 }
 
-/// Explains the end of a connection without an answer: a watcher does not answer a question that it does
-/// not understand.
+/// Adds an explanation to the error of a connection that ended without an answer. A watcher ends the
+/// connection if it does not understand the question.
 fn refused(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof

@@ -1,13 +1,13 @@
 //! Watches whole file systems with fanotify.
 //!
-//! An event names its directory by a handle. The path of a directory is determined when its first
-//! event arrives, to find out whether it is below a root, and again when a client asks. In between,
-//! the directory may be renamed, so paths are never stored. After a directory was renamed, all
-//! directories are checked again.
+//! An event identifies its directory by a handle. The watcher determines the path of a directory when
+//! the first event arrives, to find out whether the directory is below a root, and again when a client
+//! asks. The directory may be renamed in between, so the watcher does not store paths in its notes.
+//! After a directory was renamed, the watcher determines the places of all directories again.
 //!
-//! A file has one name in an event, but it may have further names below a root. Two kinds of events
-//! tell: changes through a name outside of the roots, and events without a name, with which the
-//! kernel reports a new link count. In both cases, the inode is noted.
+//! An event contains only one name of a file, but the file may have further names below a root. The
+//! watcher therefore notes the inode in two cases: if the file was changed through a name outside of
+//! the roots, and if the kernel reports a new link count, which it does in an event without a name.
 
 mod event;
 mod links;
@@ -31,8 +31,8 @@ use crate::answer::Unknown;
 use crate::area::Areas;
 use crate::notes::Notes;
 
-/// The events to watch. A change of a mapped file is known when the last mapping and descriptor of
-/// it are closed (`FAN_CLOSE_WRITE`), a change of a file that stays open at once (`FAN_MODIFY`).
+/// The events to watch. `FAN_MODIFY` reports a write at once. `FAN_CLOSE_WRITE` reports changes of a
+/// mapped file, after its last mapping and descriptor are closed.
 const MASK: u64 = FAN_CREATE
     | FAN_DELETE
     | FAN_MOVED_FROM
@@ -42,20 +42,21 @@ const MASK: u64 = FAN_CREATE
     | FAN_ATTRIB
     | FAN_ONDIR;
 
-/// Size of the buffer for events. It has room for several hundred.
+/// Size of the buffer for events. It has room for several hundred events.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Maximum number of directories whose place is remembered.
+/// Maximum number of directories whose places the watcher remembers.
 const MAX_PLACES: usize = 8192;
 
-/// The place of a directory.
+/// The place of a directory in relation to the roots.
 #[derive(Debug)]
 enum Place {
     /// Below a root. Contains the names of lop's own files in it.
     Inside(Vec<Vec<u8>>),
-    /// Below a root, at a path that is longer than the kernel tells. Contains the path of a
-    /// directory above it.
+    /// Below a root, but the kernel cannot return the path because it is too long. Contains the path
+    /// of a directory above it.
     Deep(Vec<u8>),
+    /// Outside of the roots, or in a directory of lop itself.
     Outside,
 }
 
@@ -94,7 +95,7 @@ impl Source {
         self.places.clear();
     }
 
-    /// Reads all events that are waiting. If files keep changing, it may leave events that came later.
+    /// Reads all events that are waiting at the time of the call. Events that arrive later may stay in the queue.
     ///
     /// # Errors
     ///
@@ -145,14 +146,14 @@ impl Source {
             return notes.lose(Unknown::EventsLost);
         }
         let Some((dir, name)) = event.name else {
-            // The link count has changed, or the kernel does not know a name of the file.
+            // The link count has changed, or the kernel does not know the name.
             if let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) {
                 self.note_relinked(file, areas, resolver, notes);
             }
             return;
         };
         if name == b"." {
-            // The directory itself. Its entries have events of their own.
+            // The event is about the directory itself. Changes of its entries cause further events.
             return;
         }
         if has(FAN_ONDIR) && has(FAN_MOVED_FROM | FAN_MOVED_TO) {
@@ -181,7 +182,7 @@ impl Source {
         }
     }
 
-    /// Returns the place of a directory, or `None` if it is gone.
+    /// Returns the place of a directory, or `None` if the directory is gone.
     fn place(
         &mut self,
         key: &[u8],
@@ -209,7 +210,7 @@ impl Source {
         Ok(self.places.get(key))
     }
 
-    /// Notes a file whose link count has changed, or that the kernel cannot name, if it has a name.
+    /// Notes the file of an event without a name, if the file still has a name.
     fn note_relinked(
         &mut self,
         file: Inode<'_>,
@@ -227,7 +228,7 @@ impl Source {
         }
     }
 
-    /// Notes a file that has changed through a name outside of the roots, if it has further names.
+    /// Notes a file that has changed through a name outside of the roots, if it has several names.
     fn note_outside(
         &mut self,
         file: Inode<'_>,
@@ -263,10 +264,10 @@ impl AsFd for Source {
     }
 }
 
-/// The first byte of keys of this source.
+/// The first byte of all keys of this source.
 pub(crate) const KEY: u8 = b'f';
 
-/// Returns the key of a directory for [`Notes`], or of a file.
+/// Returns the key of a directory for [`Notes`], or of a file for [`Links`].
 fn key_of(dir: Inode<'_>) -> Vec<u8> {
     let [fsid, kind] = [&dir.fsid.to_ne_bytes()[..], &dir.kind.to_ne_bytes()];
     [&[KEY][..], fsid, kind, dir.handle].concat()

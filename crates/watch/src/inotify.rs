@@ -1,12 +1,13 @@
 //! Watches each directory with inotify.
 //!
-//! An event names a watch and an entry of its directory. A table of all watches gives the paths. A
-//! directory that appears is watched first and listed afterwards, and counts as another directory,
-//! so it does not matter how much happens in it before it is watched.
+//! An event contains the number of a watch and the name of an entry in its directory. A table of all
+//! watches gives the paths. When a directory appears, the watcher adds its watch first and lists the
+//! directory afterwards. It notes the directory as a different one than before, so a scan walks all of
+//! it, and changes from the time before the watch are not lost.
 //!
-//! A directory that is moved loses its watches, and those of the directories below it. If it is
-//! still below a root, it appears there. If the kernel discards events, the table may be wrong, so
-//! all watches are made anew.
+//! When a directory is moved, the watcher removes its watch, and those of the directories below it. If
+//! the directory is still below a root, the watcher adds the watches again when it appears there. If
+//! the kernel discards events, the table may be wrong, so the watcher adds all watches anew.
 
 mod table;
 mod walk;
@@ -26,16 +27,16 @@ use crate::area::{Areas, OwnPaths};
 use crate::notes::Notes;
 use crate::paths::as_path;
 
-/// Size of the buffer for events. It has room for more than a thousand.
+/// Size of the buffer for events. It has room for more than a thousand events.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// Size of an event without a name (`struct inotify_event` of linux/inotify.h).
 const MIN_EVENT_BYTES: u64 = 16;
 
-/// The first byte of keys of this source.
+/// The first byte of all keys of this source.
 const KEY: u8 = b'i';
 
-/// An event, as it was read.
+/// An event of the kernel.
 struct Event {
     watch: i32,
     bits: ReadFlags,
@@ -81,13 +82,13 @@ impl Source {
         self.table.path(i32::from_ne_bytes(watch))
     }
 
-    /// Reads all events that are waiting. If files keep changing, it may leave events that came later.
+    /// Reads all events that are waiting at the time of the call. Events that arrive later may stay in the queue.
     ///
     /// # Errors
     ///
     /// Fails if events cannot be read.
     pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
-        // An upper bound for the number of events.
+        // This is an upper bound for the number of events, because events with names are longer.
         let mut left = rustix::io::ioctl_fionread(&self.fd)? / MIN_EVENT_BYTES;
         while left > 0 {
             let events = match self.read() {
@@ -127,7 +128,7 @@ impl Source {
         let Event { watch, bits, name } = event;
         let top = || self.tops.iter().find(|(_, top)| **top == watch).map(|(path, _)| path.clone());
         if bits.contains(ReadFlags::IGNORED) {
-            // The directory was removed, or its file system unmounted.
+            // The directory was removed, or its file system was unmounted.
             if let Some(path) = top() {
                 self.tops.remove(&path);
             }
@@ -139,7 +140,7 @@ impl Source {
             return;
         }
         let Some(name) = name else {
-            // Directories that appeared while a root had another name may not be watched.
+            // If directories appeared while the root had another name, they may not be watched.
             if let Some(path) = top().filter(|_| bits.contains(ReadFlags::MOVE_SELF)) {
                 areas.replace(&path, notes);
                 self.forget_area(&path);
@@ -151,11 +152,11 @@ impl Source {
         }
         let is_dir = bits.contains(ReadFlags::ISDIR);
         let appears = bits.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
-        // If two directories were exchanged, another directory has appeared under the name that one has left.
+        // A directory that leaves may have been exchanged for another one, which then has the old name.
         let leaves = bits.contains(ReadFlags::MOVED_FROM);
         let is_new_dir = is_dir && (appears || leaves || bits.contains(ReadFlags::ATTRIB));
         if is_new_dir && !appears && !leaves && self.watches_child(watch, &name) {
-            // Its metadata has changed, but this user can read it as before.
+            // Only the metadata of the directory has changed, and this user can still read it.
             return;
         }
         if is_dir
@@ -175,7 +176,7 @@ impl Source {
         let Some(path) = self.table.top(parent) else { return };
         let is_there = Stat::of_path(as_path(&path)).is_ok();
         if !is_there || self.watch_below(&path, Some((parent, name)), &areas.own).is_err() {
-            // The area is watched again, or given up, before the next answer.
+            // Before the next answer, `Watcher::update_areas` watches the area again or marks it as unwatched.
             areas.replace(&path, notes);
             self.forget_area(&path);
         }
@@ -194,7 +195,7 @@ impl Source {
     fn forget_tree(&mut self, top: i32) {
         for watch in self.table.remove_tree(top) {
             self.own.remove(&watch);
-            // The directory may be gone, and its watch with it.
+            // If the directory is gone, the kernel has already removed its watch.
             let _gone = rustix::fs::inotify::remove_watch(&self.fd, watch);
         }
     }

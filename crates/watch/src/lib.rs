@@ -2,8 +2,8 @@
 //!
 //! A [`Watcher`] watches the roots of one catalog, and keeps its notes in memory. A scan calls
 //! [`ask`], which connects to the watcher of the catalog through a Unix socket. The answer names
-//! everything that has changed since the previous scan, or says that this is unknown. [`ask_unseen`]
-//! asks what no scan has seen yet, and leaves the notes as they are.
+//! everything that has changed since the previous scan, or says that the changes are unknown.
+//! [`ask_unseen`] returns the changes that no scan has seen yet, and does not change the notes.
 //!
 //! | module | contents |
 //! |---|---|
@@ -13,14 +13,14 @@
 //! | `notes` | the noted changes, in bounded memory |
 //! | `answer` | positions and answers |
 //! | `client`, `protocol`, `socket` | the connection between a scan and a watcher |
-//! | `status` | the number of changes for other threads, and the request to stop |
+//! | `status` | the number of changes, which other threads can read, and the request to stop |
 //! | `paths` | comparison of paths |
 //!
 //! # Order
 //!
 //! The kernel queues an event before the system call that caused it returns. A watcher reads all
 //! queued events before it answers, so an answer covers everything that happened before the
-//! question. Changes are numbered, and no clock decides their order.
+//! question. The watcher numbers the changes, and uses no clock to order them.
 //!
 //! This crate neither scans nor decides when to scan. It changes no files except its socket and its
 //! lock.

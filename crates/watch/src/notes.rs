@@ -1,12 +1,12 @@
 //! The changes that a watcher has noted, in bounded memory.
 //!
 //! A change is a name in a directory, a directory with everything below it, or an inode. Every
-//! change has a number, and a new change of the same entry replaces the old one. Directories have
-//! keys that only their source understands (see [`Directories`]), because their paths may change
-//! until a client asks.
+//! change has a number, and a new change of the same entry replaces the old one. The notes identify a
+//! directory by a key instead of a path, because the path may change until a client asks. Only the
+//! source of the key can find its paths (see [`Directories`]).
 //!
-//! When memory is short, a note becomes less exact, but it never gets lost without
-//! [`Notes::changes`] saying so.
+//! If the notes reach [`MAX_BYTES`], they become less exact. If they have to be discarded,
+//! [`Notes::changes`] returns an error for all earlier positions.
 
 mod dir;
 #[cfg(test)]
@@ -18,16 +18,16 @@ use self::dir::DirNote;
 use crate::answer::{ChangedDir, Changes, Counts, Entries, Unknown};
 use crate::paths::{is_at_or_below, joined};
 
-/// Maximum estimated memory of all notes. With the program and its buffers, a watcher stays below
-/// 30 MiB.
+/// Maximum estimated memory of all notes. A watcher stays below 30 MiB, including the program and its
+/// buffers.
 const MAX_BYTES: usize = 10 << 20;
 
-/// Estimated memory of an entry of a map besides its key, with free slots and the overhead of the
+/// Estimated memory of an entry of a map without its key. Includes free slots and the overhead of the
 /// allocator.
 const ENTRY_BYTES: usize = 112;
 
-/// Maximum number of roots for which the last answers are remembered. Others are not counted exactly,
-/// and their changes are not discarded.
+/// Maximum number of roots whose last answers are remembered. The changes of further roots are not
+/// counted exactly, and are not discarded.
 const MAX_ROOTS: usize = 64;
 
 /// Estimated memory of an inode with its number.
@@ -35,7 +35,7 @@ const INODE_BYTES: usize = 64;
 
 /// Finds the paths of directories.
 pub(crate) trait Directories {
-    /// Returns the absolute paths of the directory with a key, or nothing if it is gone.
+    /// Returns the absolute paths of the directory with a key. The list is empty if the directory is gone.
     fn paths(&mut self, key: &[u8]) -> Vec<Vec<u8>>;
 }
 
@@ -50,15 +50,15 @@ pub(crate) struct Notes {
     inodes: HashMap<(u64, u64), u64>,
     /// Estimated memory of the three maps.
     bytes: usize,
-    /// Positions before this number are unknown for the given reason.
+    /// The changes since positions before this number are unknown, for the given reason.
     lost: Option<(u64, Unknown)>,
-    /// Roots below which changes up to a number were discarded.
+    /// For each root, the number up to which its changes were discarded.
     discarded: Vec<(Vec<u8>, u64)>,
-    /// The numbers of the last changes when clients asked last, by root.
+    /// For each root, the number of the last change at the time of the last answer about this root.
     answered: Vec<(Vec<u8>, u64)>,
-    /// The number of the last change when any client asked last.
+    /// The number of the last change at the time of the last answer.
     last_answered: u64,
-    /// Changes after the answers.
+    /// The number of changes that no answer contains.
     fresh: Counts,
 }
 
@@ -68,20 +68,20 @@ impl Notes {
         self.number
     }
 
-    /// Returns the number of changes that no answer contains. An entry that changes before and after an
-    /// answer to a question about another root counts twice.
+    /// Returns the number of changes that no answer contains. If an entry changes before and after an
+    /// answer about another root, it counts twice.
     pub(crate) fn fresh(&self) -> Counts {
         self.fresh
     }
 
-    /// Counts changes anew.
+    /// Starts to count changes from zero.
     pub(crate) fn reset_counts(&mut self) {
         self.last_answered = self.number;
         self.fresh = Counts::default();
     }
 
-    /// Notes a change of the entry `name` in a directory. `is_dir` is true if the entry may be
-    /// another directory than before.
+    /// Notes a change of the entry `name` in a directory. `is_dir` is true if the entry may be a
+    /// different directory than before.
     pub(crate) fn name(&mut self, key: &[u8], name: &[u8], is_dir: bool) {
         self.number += 1;
         let answered = self.last_answered;
@@ -117,7 +117,7 @@ impl Notes {
         self.limit();
     }
 
-    /// Makes all positions before this moment unknown, and discards the notes.
+    /// Discards all notes. The changes since any earlier position become unknown.
     pub(crate) fn lose(&mut self, reason: Unknown) {
         self.number += 1;
         self.lost = Some((self.number, reason));
@@ -128,14 +128,14 @@ impl Notes {
         self.fresh.entries += 1;
     }
 
-    /// Returns a new number, before which something is unknown.
+    /// Returns a new number. The caller treats changes before this number as unknown.
     pub(crate) fn advance(&mut self) -> u64 {
         self.number += 1;
         self.fresh.entries += 1;
         self.number
     }
 
-    /// Notes less exactly if the notes take too much memory.
+    /// Makes the notes less exact if they take too much memory.
     fn limit(&mut self) {
         if self.bytes <= MAX_BYTES {
             return;
@@ -144,7 +144,7 @@ impl Notes {
             let freed = note.collapse();
             self.bytes -= freed;
         }
-        // If the names were not most of it, there are too many directories.
+        // The names took less than half of the memory, so the number of directories, trees and inodes is too large.
         if self.bytes > MAX_BYTES / 2 {
             self.lose(Unknown::TooMany);
         }
@@ -179,7 +179,7 @@ impl Notes {
         Ok(Changes { dirs: dirs.collect(), inodes })
     }
 
-    /// Notes that a client got an answer about all changes below `roots`, and counts the others.
+    /// Notes that a client received all changes below `roots`, and counts the remaining changes.
     /// `are_all` is true if no other root is watched.
     pub(crate) fn answered(
         &mut self,
@@ -234,7 +234,7 @@ impl Notes {
         }
         let is_below = |path: &[u8]| roots.iter().any(|root| is_at_or_below(root, path));
         self.dirs.retain(|key, note| {
-            // The directory is resolved only if it may have to be discarded.
+            // Finding the paths takes time, so it is done only if there is a change to discard.
             if note.oldest().is_none_or(|number| number > until)
                 || !directories.paths(key).iter().all(|path| is_below(path))
             {
@@ -262,7 +262,7 @@ impl Notes {
     }
 }
 
-/// Remembers a number for each root. Does nothing and returns false if there would be too many roots.
+/// Remembers a number for each root. If there would be too many roots, returns false and remembers none.
 fn remember(numbers: &mut Vec<(Vec<u8>, u64)>, roots: &[Vec<u8>], number: u64) -> bool {
     let is_known = |root: &&Vec<u8>| numbers.iter().any(|(path, _)| path == *root);
     let added = roots.iter().filter(|root| !is_known(root)).count();
@@ -278,7 +278,7 @@ fn remember(numbers: &mut Vec<(Vec<u8>, u64)>, roots: &[Vec<u8>], number: u64) -
     true
 }
 
-/// Returns the largest number of the roots that contain a path, or 0.
+/// Returns the largest of the numbers of those roots that contain a path, or 0 if no root does.
 fn last_number(numbers: &[(Vec<u8>, u64)], path: &[u8]) -> u64 {
     let above = numbers.iter().filter(|(root, _)| is_at_or_below(root, path));
     above.map(|(_, number)| *number).max().unwrap_or(0)
@@ -315,7 +315,7 @@ fn add(
 }
 
 impl Entries {
-    /// Adds other entries of the same directory.
+    /// Returns the union of two sets of entries of the same directory.
     fn merged_with(self, other: Entries) -> Entries {
         match (self, other) {
             (Entries::Names(names), Entries::Names(others)) => {
@@ -324,7 +324,7 @@ impl Entries {
             (Entries::Tree, _) | (_, Entries::Tree) => Entries::Tree,
             (Entries::All, Entries::All) => Entries::All,
             (Entries::All, Entries::Names(names)) | (Entries::Names(names), Entries::All) => {
-                // Another directory has to be walked.
+                // `All` does not cover the contents of a new directory, but `Tree` does.
                 let has_dir = names.iter().any(|(_, is_dir)| *is_dir);
                 if has_dir { Entries::Tree } else { Entries::All }
             }

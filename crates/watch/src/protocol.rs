@@ -1,9 +1,10 @@
-//! The messages between a client and a watcher: one question, one answer, then the connection ends.
+//! The messages between a client and a watcher. A client sends one question, the watcher sends one
+//! answer, and the connection ends.
 //!
-//! A message consists of a head of eight bytes (four bytes that name the protocol, and the length
-//! in little-endian order) and its fields in the format of postcard. Both sides have the same
-//! version of lop in most cases; a side that does not know the protocol of the other fails with an
-//! error. A length never makes a reader allocate more than the bytes that arrive.
+//! A message consists of a header of eight bytes (four bytes that identify the protocol, and the length
+//! in little-endian order) and its fields in the format of postcard. Usually, both sides have the same
+//! version of lop. A side that does not know the protocol of the other fails with an error. A reader
+//! does not trust the length in the header: it allocates memory only for bytes that arrive.
 
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -14,23 +15,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::Position;
 
-/// Names the protocol. The last byte is its number.
+/// Identifies the protocol. The last byte is the version.
 const MAGIC: [u8; 4] = *b"lpw\x02";
 
 /// Maximum length of a question: thousands of roots with long paths.
 pub(crate) const MAX_QUESTION_BYTES: u32 = 4 << 20;
 
-/// Maximum length of an answer. The notes of a watcher take less memory, but many directories can
-/// have long paths in common.
+/// Maximum length of an answer. An answer can be longer than the notes of the watcher, because it repeats
+/// long paths that many directories have in common.
 pub(crate) const MAX_ANSWER_BYTES: u32 = 64 << 20;
 
-/// What a client asks.
+/// A question of a client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Request {
-    /// A scan asks for everything that has changed. An [`crate::Answer`] follows.
+    /// Asks for all changes that a scan has to examine. The watcher replies with an [`crate::Answer`].
     Changes(Question),
-    /// Someone wants to know what no scan has seen yet, below these roots since these positions. An
-    /// [`crate::Unseen`] follows.
+    /// Asks for the changes below these roots since these positions, to show them to a person. The
+    /// watcher replies with an [`crate::Unseen`].
     Unseen(Vec<(Vec<u8>, Option<Position>)>),
 }
 
@@ -39,11 +40,11 @@ pub(crate) enum Request {
 pub(crate) struct Question {
     /// Absolute paths of directories.
     pub(crate) roots: Vec<Vec<u8>>,
-    /// The position since which changes count.
+    /// The position of the last scan. The answer contains the changes since then.
     pub(crate) since: Option<Position>,
 }
 
-/// Encodes a message with its head. Returns `None` if it is longer than `max` bytes.
+/// Encodes a message with its header. Returns `None` if the message is longer than `max` bytes.
 pub(crate) fn encode(message: &impl Serialize, max: u32) -> Option<Vec<u8>> {
     let head = [MAGIC, [0; 4]].concat();
     let mut bytes = postcard::to_extend(message, head).ok()?;
@@ -72,8 +73,8 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Fails if the peer is gone, and with `TimedOut` after the deadline. The peer may have received
-    /// a part.
+    /// Fails if the peer is gone, and with `TimedOut` after the deadline. The peer may then have received
+    /// a part of the message.
     pub(crate) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.write_all(bytes)
     }
@@ -82,7 +83,7 @@ impl Connection {
     ///
     /// # Errors
     ///
-    /// Fails if the peer is gone, sends something else, or is too slow.
+    /// Fails if the peer is gone, sends something else, or does not send the message before the deadline.
     pub(crate) fn receive<T: DeserializeOwned>(&mut self, max: u32) -> io::Result<T> {
         let mut head = [0; 8];
         self.read_exact(&mut head)?;
@@ -105,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// Returns the time that is left.
+    /// Returns the time until the deadline.
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }
@@ -130,7 +131,7 @@ impl Write for Connection {
     }
 }
 
-/// A socket with a timeout fails with `EAGAIN`.
+/// Turns `EAGAIN`, with which a socket reports a timeout, into `TimedOut`.
 pub(crate) fn timed_out(error: io::Error) -> io::Error {
     if error.kind() == io::ErrorKind::WouldBlock { io::ErrorKind::TimedOut.into() } else { error }
 }

@@ -1,8 +1,8 @@
 //! The socket of a watcher, beside the catalog.
 //!
-//! Only the user of the catalog may connect to it (mode 0600), and both sides check the user of the
-//! other side. The address of a Unix socket has at most 108 bytes (unix(7)), so it is always bound
-//! and connected through the descriptor of its directory.
+//! Only root and the user of the watcher can connect to the socket (mode 0600), and each side checks
+//! the user of the other side. The address of a Unix socket has at most 108 bytes (unix(7)), so both
+//! sides use a short path through the descriptor of its directory.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,8 +26,8 @@ const SOCKET_SUFFIX: &str = ".lop-watch";
 /// Suffix of the file that the watcher keeps locked.
 const LOCK_SUFFIX: &str = ".lop-watch-lock";
 
-/// Maximum number of questions that wait for the watcher. More than a few scans of one catalog never
-/// run at once.
+/// Maximum number of clients that wait for the watcher. Hardly ever do more than a few scans of one
+/// catalog run at once.
 const BACKLOG: i32 = 16;
 
 /// Returns the paths of the socket and of the lock of the watcher of a catalog.
@@ -57,7 +57,7 @@ pub(crate) struct Socket {
     pub(crate) listener: UnixListener,
     path: PathBuf,
     lock_path: PathBuf,
-    /// Released after the files have been removed.
+    /// The lock, which is released after the files have been removed.
     _lock: Lock,
 }
 
@@ -65,14 +65,14 @@ pub(crate) struct Socket {
 pub(crate) struct Taken(pub(crate) Option<u32>);
 
 impl Socket {
-    /// Listens for questions about a catalog. A socket that a killed watcher has left is replaced.
+    /// Listens for questions about a catalog. Replaces a socket that a killed watcher has left behind.
     pub(crate) fn listen(catalog: &Path) -> Result<Result<Socket, Taken>, Error> {
         let [path, lock_path] = watcher_paths(catalog);
         let lock = match Lock::try_take(&lock_path)? {
             Ok(lock) => lock,
             Err(holder) => return Ok(Err(Taken(holder))),
         };
-        // An old socket belongs to a watcher that has ended: a running one holds the lock.
+        // A running watcher holds the lock, so an existing socket belongs to a watcher that has ended.
         fsops::remove_file(&path)?;
         let bound = bind(&path).map_err(|source| {
             drop(fsops::remove_file(&lock_path));
@@ -84,7 +84,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // The next watcher replaces a socket that stays, and locks a lock file that stays.
+        // If a file cannot be removed, the next watcher replaces the socket and uses the lock file again.
         drop(fsops::remove_file(&self.path));
         drop(fsops::remove_file(&self.lock_path));
     }
@@ -103,12 +103,12 @@ fn bind(path: &Path) -> io::Result<UnixListener> {
     Ok(UnixListener::from(socket))
 }
 
-/// Connects to the socket of a watcher. A watcher that accepts nothing does not hold up the caller for
-/// longer than `timeout`, even if many clients wait for it.
+/// Connects to the socket of a watcher. Waits for at most `timeout`, even if the watcher accepts no
+/// connections and many clients wait for it.
 pub(crate) fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> {
     let kind = SocketType::STREAM;
     let socket = rustix::net::socket_with(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
-    // Also limits the wait for a place in the queue (unix_stream_connect in net/unix/af_unix.c).
+    // This timeout also limits the wait for a place in the queue (unix_stream_connect in net/unix/af_unix.c).
     set_socket_timeout(&socket, Timeout::Send, Some(timeout))?;
     through_dir(path, |path| {
         let address = SocketAddrUnix::new(path.as_os_str().as_bytes())?;
@@ -118,7 +118,7 @@ pub(crate) fn connect(path: &Path, timeout: Duration) -> io::Result<UnixStream> 
     Ok(UnixStream::from(socket))
 }
 
-/// Calls `act` with a short path to the same name.
+/// Calls `act` with a short path that leads to the same file as `path`.
 fn through_dir<T>(path: &Path, act: impl FnOnce(&Path) -> io::Result<T>) -> io::Result<T> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
@@ -133,8 +133,8 @@ pub(crate) fn peer_user(stream: &UnixStream) -> io::Result<u32> {
     Ok(socket_peercred(stream)?.uid.as_raw())
 }
 
-/// Returns whether a watcher and a client with these users trust each other: they have the same
-/// user, or the peer is root, who can read and change everything anyway.
+/// Returns whether this process trusts a peer with the given user id. The peer must have the same user
+/// as this process, or be root, who can read and change everything anyway.
 pub(crate) fn is_trusted(peer: u32) -> bool {
     peer == 0 || peer == fsops::effective_user()
 }

@@ -1,4 +1,4 @@
-//! The connection between a running watcher and other threads of its process.
+//! The state that a running watcher shares with other threads of its process.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -13,15 +13,16 @@ use crate::answer::Counts;
 /// Changes that no answer contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The number of changed entries. It is not exact after events were lost, but not zero.
+    /// The numbers of changed entries and of their directories. If events were lost, they are not exact,
+    /// but the number of entries is not zero.
     pub counts: Counts,
-    /// When the first of them was noted.
+    /// The time at which the first of these changes was noted.
     pub first: Option<Instant>,
-    /// When the last of them was noted.
+    /// The time at which the last of these changes was noted.
     pub last: Option<Instant>,
 }
 
-/// Shows the status of a watcher, and stops it. Clones belong to the same watcher.
+/// Returns the status of a watcher, and stops it. All clones control the same watcher.
 #[derive(Clone, Debug)]
 pub struct Control(Arc<Shared>);
 
@@ -38,14 +39,15 @@ impl Control {
         Ok(Control(Arc::new(Shared { status: Mutex::new((Status::default(), 0)), stop })))
     }
 
-    /// Returns the changes that no answer contains.
+    /// Returns the status: the changes that no answer contains.
     pub fn status(&self) -> Status {
         self.0.status.lock().0
     }
 
-    /// Ends the watcher. Does not wait for its end.
+    /// Tells the watcher to stop, and does not wait until it has stopped.
     pub fn stop(&self) {
-        // The only possible failure is that it was stopped 2^64 times before.
+        // The write can fail only if the counter is full, after almost 2^64 calls. The descriptor is
+        // then readable anyway.
         let _full = rustix::io::write(&self.0.stop, &1_u64.to_ne_bytes());
     }
 

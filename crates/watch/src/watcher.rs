@@ -1,7 +1,8 @@
 //! The event loop of a watcher.
 //!
-//! One thread reads events and answers questions. After it has read all events, it rests for
-//! [`REST`], in which the kernel merges equal events. A question ends the rest.
+//! One thread reads events and answers questions. After the thread has read all events, it reads no
+//! further events for the time of [`REST`], unless a question arrives. During this time, the kernel
+//! merges equal events.
 
 mod answering;
 mod mounts;
@@ -22,8 +23,8 @@ use crate::{fanotify, inotify};
 
 use self::mounts::MountTable;
 
-/// The pause after all events have been read. In a build, most files cause several events within
-/// this time, which the kernel merges.
+/// The pause after all events have been read. While a project is compiled, most files cause several
+/// events within this time, and the kernel merges them.
 const REST: Duration = Duration::from_millis(200);
 
 /// The catalog and the directories of a watcher.
@@ -40,13 +41,13 @@ pub struct Options {
 /// The reason why a watcher cannot start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The catalog has a watcher. Contains its process id, if known.
+    /// Another watcher runs for the catalog. Contains its process id, if known.
     #[error("another lop watch watches for this catalog")]
     Running(Option<u32>),
     /// The socket or the lock cannot be created.
     #[error(transparent)]
     Socket(#[from] fsops::Error),
-    /// The system refuses something else.
+    /// The system refuses another resource that the watcher needs.
     #[error("the system refuses what the watcher needs")]
     System(#[source] io::Error),
 }
@@ -60,7 +61,7 @@ pub struct Watched {
     pub is_root: bool,
     /// The type of its file system, such as `ext4`.
     pub file_system: String,
-    /// How it is watched.
+    /// The means by which it is watched.
     pub means: Means,
 }
 
@@ -78,13 +79,16 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Starts to watch. When this returns, every change below the watched roots will be noted.
+    /// Starts to watch. The watcher notes every change below the watched roots that happens after this
+    /// function has returned.
     ///
-    /// A root that cannot be watched is no error. Look at [`Watcher::watched`].
+    /// A root that cannot be watched does not cause an error. [`Watcher::watched`] tells which roots are
+    /// watched.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog has a watcher, or if the socket cannot be created.
+    /// Fails if another watcher runs for the catalog, if the socket cannot be created, or if the system
+    /// refuses another resource.
     pub fn start(options: Options) -> Result<Watcher, StartError> {
         let system = StartError::System;
         let socket = Socket::listen(&options.catalog)?
@@ -155,7 +159,8 @@ impl Watcher {
         }
     }
 
-    /// Waits until something happens. Until the end of a rest, events do not count.
+    /// Waits for an event, a question, a change of the mount table or the request to stop, and not longer
+    /// than until the end of a rest. Ignores events during a rest.
     fn wait(&self, rest_until: Option<Instant>) -> io::Result<Ready> {
         let left = rest_until.map(|end| end.saturating_duration_since(Instant::now()));
         let left = left.filter(|left| !left.is_zero());

@@ -1,12 +1,13 @@
 //! Matches a tree that contains only changed entries ([`walk::Changes`]) with the catalog.
 //!
-//! The time depends on the number of changes, and hardly on the number of remembered files: rows are
-//! looked up by name, by inode, and by size and head. Matching takes two steps. [`Catalog::match_changes`]
-//! matches the rows of the examined names. After the caller has read the heads of new and changed files,
-//! [`ChangesMatch::add_candidates`] adds the remembered files that may be identical to them.
+//! The time depends on the number of changes, and hardly on the number of remembered files, because the
+//! catalog looks up single rows by name, by inode, and by size and head. Matching takes two steps.
+//! [`Catalog::match_changes`] matches the rows of the examined names. After the caller has read the heads
+//! of new and changed files, [`ChangesMatch::add_candidates`] adds the remembered files that may be
+//! identical to them.
 //!
-//! A change of an inode affects all its names, but the kernel reports it for one name. If an inode has
-//! further names ([`ChangesMatch::further_names`]), the caller walks again and examines them too.
+//! A change of an inode affects all its names, but the kernel reports it for only one name. If an inode has
+//! further names ([`ChangesMatch::further_names`]), the caller walks again and examines them, too.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::sync_channel;
@@ -26,12 +27,12 @@ use crate::tables::rows::{FileRow, RowBatch, name};
 use crate::tables::versions::version;
 use crate::tables::volumes::Volumes;
 
-/// A content with more inodes than this is compared with a changed file by means of only a few of its files, and its
-/// copies are not counted anew.
+/// Maximum number of inodes of a content of which all files are added to the tree. If a content has more inodes, only a
+/// few of its files are compared with a changed file, and its copies are not counted again.
 pub(crate) const MAX_COMPLETE: u32 = 16;
 
-/// The number of files that stand for such a content. If one of them changed since it was scanned, another one may be
-/// unchanged.
+/// The number of files that represent a content with many inodes. One file would not be enough, because it may have
+/// changed since it was scanned.
 const FEW: usize = 8;
 
 /// The changed entries of a tree, matched with the catalog.
@@ -39,7 +40,7 @@ const FEW: usize = 8;
 pub struct ChangesMatch {
     matched: TreeMatch,
     orphans: Orphans,
-    /// The directory row and name of every row that was matched or is gone.
+    /// The directory row and the name of each row that was matched or whose file is gone.
     examined: HashSet<(i64, Box<[u8]>)>,
 }
 
@@ -98,8 +99,8 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Finds files with this size and head. Adds the rows of those that have no content to `rows`, and the contents of the
-    /// others to `contents`.
+    /// Finds files with this size and head. If a file has no content, adds its row to `rows`; otherwise, adds its
+    /// content to `contents`.
     fn select_alike(
         &self,
         size: u64,
@@ -149,23 +150,23 @@ impl Catalog {
     }
 }
 
-/// How the examined entries differ from their rows.
+/// The difference between the examined entries and their rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
     /// Number of files that are new, changed or gone.
     pub changed: u64,
     /// Number of new files minus the number of files that are gone.
     pub files: i64,
-    /// By how many bytes the files have grown in all.
+    /// Total growth of the files in bytes.
     pub bytes: i64,
 }
 
 /// The rows of the examined names.
 #[derive(Debug, Default)]
 pub(crate) struct ExaminedRows {
-    /// Rows that are gone or describe an older version of their file.
+    /// Rows whose file is gone, or that describe an older version of their file.
     outdated: Vec<FileRow>,
-    /// Number of rows that are gone.
+    /// Number of rows whose file is gone.
     gone: u64,
     /// The inodes of the rows of each content, by volume and inode number.
     copies: HashMap<i64, HashSet<(i64, u64)>>,
@@ -188,7 +189,7 @@ impl ExaminedRows {
         }
     }
 
-    /// Returns the number of inodes in the rows with this content. All rows of these inodes were examined.
+    /// Returns the number of inodes in the examined rows with this content. All rows of these inodes were examined.
     pub(crate) fn copies(&self, content: i64) -> usize {
         self.copies.get(&content).map_or(0, HashSet::len)
     }
@@ -203,7 +204,7 @@ impl TreeMatch {
         }
         let dirs = self.dirs_with_rows();
         let (sender, batches) = sync_channel(1);
-        // The receiver exists, and the channel has room for the only batch.
+        // Sending cannot fail or block: the receiver exists, and the channel has room for the only batch.
         drop(sender.send(batch));
         self.merge(tree, &dirs, 1, &[batches], orphans, &mut Vec::new());
     }
@@ -215,7 +216,7 @@ impl ChangesMatch {
         &self.matched.fingerprints
     }
 
-    /// Returns by how many files and bytes the examined entries differ from their rows.
+    /// Returns the difference between the examined entries and their rows.
     pub fn growth(&self, tree: &Tree) -> Growth {
         let size = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
         let mut growth = Growth { changed: self.gone(), files: 0, bytes: 0 };
@@ -231,7 +232,7 @@ impl ChangesMatch {
         growth
     }
 
-    /// Returns the absolute paths of remembered names that were not examined, although their inode changed, or gained
+    /// Returns the absolute paths of remembered names that were not examined, but whose inode has changed or has gained
     /// or lost a name.
     ///
     /// # Errors
@@ -255,7 +256,7 @@ impl ChangesMatch {
         rows.iter().map(|row| catalog.path_in(row.dir, &row.name)).collect()
     }
 
-    /// Returns the files whose head is unknown although another file has the same size.
+    /// Returns the files whose head is needed but unknown. It is needed if another file has the same size.
     ///
     /// # Errors
     ///
@@ -296,8 +297,8 @@ impl ChangesMatch {
         Ok(false)
     }
 
-    /// Adds to the tree the remembered files that may be identical to a new or changed file, and those that had the
-    /// same content as a file that changed or is gone. Of a content with many copies, adds only a few.
+    /// Adds remembered files to the tree: those that may be identical to a new or changed file, and those that had the
+    /// same content as a file that has changed or is gone. If a content has many copies, adds only a few of them.
     ///
     /// # Errors
     ///
@@ -346,7 +347,7 @@ impl ChangesMatch {
         self.matched.rows.examined.as_ref().map_or(0, |rows| rows.gone)
     }
 
-    /// Returns the rows that are gone or describe an older version of their file.
+    /// Returns the rows whose file is gone, or that describe an older version of their file.
     fn outdated(&self) -> &[FileRow] {
         self.matched.rows.examined.as_ref().map_or(&[], |rows| &rows.outdated)
     }

@@ -1,4 +1,4 @@
-//! The last scan of watched roots, and the entries that the next scan examines even if they did not change.
+//! Reads the last scan of watched roots, and the entries that the next scan examines even if they have not changed.
 
 use rusqlite::params;
 
@@ -6,7 +6,7 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::dirs::range_below;
 
-/// A position among the changes that a watcher (`lop watch`) noted.
+/// A position in the sequence of changes that a watcher (`lop watch`) notes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchPosition {
     /// Identifies the watcher. Positions of different watchers cannot be compared.
@@ -18,7 +18,7 @@ pub struct WatchPosition {
 /// The last scan of some roots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchedScan {
-    /// All changes up to this position were made before the scan.
+    /// The position of the watcher when the scan started. The scan covers all changes up to this position.
     pub position: WatchPosition,
     /// Number of regular files that the scan saw.
     pub files: u64,
@@ -31,18 +31,18 @@ pub struct WatchedScan {
 pub struct WatchedRoot {
     /// The absolute path.
     pub path: Vec<u8>,
-    /// All changes up to this position were made before the scan. `None` if no watcher noted it, or if the scan was
+    /// The position of the watcher when the last scan started. `None` if no watcher ran, or if the scan was
     /// interrupted.
     pub position: Option<WatchPosition>,
 }
 
-/// Maximum number of entries that a scan of changes examines although they did not change.
+/// Maximum number of entries that a scan of changes examines although they have not changed.
 const MAX_UNSETTLED: usize = 10_000;
 
 impl Catalog {
-    /// Returns the last scan of `roots` if a watcher noted its position, and if the next scan with these options may
-    /// therefore examine only what has changed since. The scan must have covered exactly these roots with the same
-    /// options, and it must be complete.
+    /// Returns the last scan of `roots` if the next scan with these options may examine only the changes since then.
+    /// For this, a watcher must have run during the last scan. The last scan must have covered exactly these roots with
+    /// the same options, and it must be complete.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Catalog {
         roots.and_then(Iterator::collect).at(&self.path)
     }
 
-    /// Returns the absolute paths of remembered files, given by device and inode number.
+    /// Returns the absolute paths of the remembered files with the given device and inode numbers.
     ///
     /// # Errors
     ///
@@ -117,13 +117,13 @@ impl Catalog {
     }
 
     /// Returns the absolute paths below `roots` that a full scan would examine again even if nothing has changed:
-    /// entries that could not be examined, files that were found damaged or unreadable or have not been compared, and
-    /// files that changed shortly before they were scanned. Returns `None` if there are too many.
+    /// entries that could not be examined, files that were found damaged or unreadable, files that have not been
+    /// compared, and files that changed shortly before they were scanned. Returns `None` if there are too many.
     ///
     /// # Errors
     ///
-    /// Fails if the catalog cannot be read or is damaged, or has no indexes for it
-    /// ([`crate::Writer::index_for_changes`]).
+    /// Fails if the catalog cannot be read or is damaged, or if it lacks the indexes that
+    /// [`crate::Writer::index_for_changes`] creates.
     pub fn unsettled(&self, roots: &[&[u8]]) -> Result<Option<Vec<Vec<u8>>>, Error> {
         let mut paths = Vec::new();
         let mut query = self.db.prepare("SELECT path FROM problem").at(&self.path)?;

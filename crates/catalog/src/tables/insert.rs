@@ -1,9 +1,9 @@
 //! Stores rows of `file`.
 //!
-//! Rows are inserted, several per statement: most of the cost of an insert is the overhead of executing the
+//! A statement inserts several rows, because most of the cost of an insert is the overhead of executing the
 //! statement. Inserting eight rows per statement takes 30 % less time than inserting one. Thirty-two
-//! rows per statement save no more than eight. Another thread prepares the rows, in key order, while
-//! this one stores them.
+//! rows per statement save no more than eight. If most rows exist, they are updated instead, one per
+//! statement. Another thread prepares the rows, in key order, while this thread stores them.
 
 use std::sync::mpsc::Receiver;
 
@@ -20,14 +20,14 @@ const COLUMNS: usize = 11;
 /// A file to store: the id of its directory, its name and its row.
 pub type NewFile<'a> = (i64, &'a [u8], FileRow);
 
-/// The rows with the names of the files to store.
+/// The number of files to store whose names already have rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Existing {
-    /// There are none.
+    /// No file has a row.
     None,
-    /// There may be some.
+    /// Some files may have a row.
     Some,
-    /// Most files have one, in a catalog with an index of inodes.
+    /// Most files have a row, and the catalog has an index by inode.
     Most,
 }
 
@@ -59,8 +59,9 @@ pub(crate) fn store_files(
     Ok(())
 }
 
-/// Updates rows, and replaces those of other inodes. `SQLite` changes all indexes of a row that it
-/// replaces, but an update that does not set the inode leaves its index alone.
+/// Updates rows. If a row belongs to another inode or does not exist, replaces or inserts it. When
+/// `SQLite` replaces a row, it writes to all indexes, but an update that does not set the inode does not
+/// write to the index by inode.
 fn update_files(catalog: &Catalog, batches: Receiver<Vec<NewFile<'_>>>) -> Result<(), Error> {
     let Catalog { db, path, .. } = catalog;
     let mut replace = prepare(db, REPLACE, 1).at(path)?;
@@ -90,7 +91,7 @@ fn insert(statement: &mut Statement<'_>, rows: &[NewFile<'_>]) -> rusqlite::Resu
     statement.raw_execute().map(|_| ())
 }
 
-/// Binds the values of a row to the parameters from `at` on.
+/// Binds the values of a row to the parameters that begin at `at`.
 fn bind(statement: &mut Statement<'_>, at: usize, file: &NewFile<'_>) -> rusqlite::Result<()> {
     let (dir, name, row) = file;
     let head = row.head.map(|head| head.0.get().cast_signed());

@@ -1,4 +1,4 @@
-//! `lop config`: shows the settings and where each comes from, or all errors in the configuration.
+//! `lop config`: shows each setting and where it comes from, or all errors in the configuration.
 
 use std::io::{self, Write};
 use std::num::NonZeroU64;
@@ -15,10 +15,10 @@ use crate::output::terminal::width;
 use crate::quantity::{counted, size};
 use crate::settings::{Config, ConfigFile, Configured, Origin, Rates, Settings};
 
-/// A configuration to begin with. `docs/config.md` contains the same text, which a test compares.
+/// An example of a configuration. `docs/config.md` contains the same text, and a test compares the two.
 const EXAMPLE: &str = include_str!("config/example.toml");
 
-/// Width up to which values are padded, so that the lines of most configurations fit on a terminal.
+/// Maximum width of the column of values, so that the lines of most configurations fit on a terminal.
 const MAX_VALUE_WIDTH: usize = 40;
 
 /// Runs the command. If there are errors in the configuration, prints all of them.
@@ -38,7 +38,7 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
     Ok(Exit::Done)
 }
 
-/// Prints all errors, and the exit record.
+/// Prints all errors and the exit record.
 fn report_all(errors: &[CommandError], settings: &Settings) -> Exit {
     for error in errors {
         settings.report(error);
@@ -54,11 +54,11 @@ struct Setting {
     values: Vec<Value>,
 }
 
-/// A value of a setting. A list has one for each element.
+/// A value of a setting. If the setting is a list, each element is a value.
 struct Value {
-    /// The value for people.
+    /// The value as people read it.
     text: String,
-    /// The value for programs. `None` if nobody set it, and `text` describes what lop does.
+    /// The value as programs read it. `None` if the setting is not set; `text` then describes the default.
     plain: Option<String>,
     origin: Origin,
 }
@@ -107,7 +107,7 @@ fn rate(
     values(configured, "unlimited", |rate| show(*rate), NonZeroU64::to_string)
 }
 
-/// Returns configured values, or what applies without any.
+/// Returns the configured values, or the default if there are none.
 fn values<T>(
     configured: &[Configured<T>],
     default: &str,
@@ -125,7 +125,7 @@ fn values<T>(
     configured.iter().map(value).collect()
 }
 
-/// Writes the settings for people. Without any file, also writes an example of one.
+/// Writes the settings as text. If no configuration file exists, also writes an example.
 fn write_text(out: &mut impl Write, shown: &[Setting], config: &Config) -> io::Result<()> {
     let found = config.files.iter().filter(|(_, exists)| *exists).count();
     if found == 0 {
@@ -158,7 +158,7 @@ fn write_text(out: &mut impl Write, shown: &[Setting], config: &Config) -> io::R
     Ok(())
 }
 
-/// Returns a text on one line, even in a pipe. Programs use the JSON document.
+/// Escapes a text so that it fits on one line, even in a pipe. Programs read the JSON document instead.
 fn shown_text(text: &str) -> String {
     String::from_utf8_lossy(&Names::Escaped.show_text(text.as_bytes())).into_owned()
 }
@@ -181,14 +181,14 @@ struct FileDocument<'a> {
 #[derive(Serialize)]
 struct SettingDocument<'a> {
     key: &'a str,
-    /// Empty if nobody set it, except for the catalog, which always has a path.
+    /// The values. The list is empty if the setting is not set. The catalog always has a value.
     values: Vec<ValueDocument<'a>>,
 }
 
 #[derive(Serialize)]
 struct ValueDocument<'a> {
     value: &'a str,
-    /// The option, the variable, `file` or `default`.
+    /// The name of the option or variable that sets the value, or `file`, or `default`.
     origin: &'a str,
     #[serde(flatten)]
     path: Option<JsonPath<'a>>,

@@ -27,7 +27,7 @@ use crate::paths::resolve;
 use crate::quantity::{counted, duration};
 use crate::settings::Settings;
 
-/// Interval at which lop checks whether a signal has arrived, and whether a scan is due.
+/// Interval at which `lop watch` checks whether a signal has arrived and whether a scan is due.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Runs the command. A signal ends it normally.
@@ -67,7 +67,7 @@ fn is_watched(area: &Watched) -> bool {
     !matches!(area.means, Means::Unwatched(_))
 }
 
-/// Returns the roots in the catalog. A missing catalog has none, unless it is needed.
+/// Returns the roots in the catalog. If the catalog is missing, returns no roots, or fails if `is_needed` is true.
 fn scanned_roots(catalog: &Path, is_needed: bool) -> Result<Vec<ScannedRoot>, CommandError> {
     match Catalog::open(catalog) {
         Err(catalog::Error::Missing(_)) if !is_needed => Ok(Vec::new()),
@@ -75,7 +75,7 @@ fn scanned_roots(catalog: &Path, is_needed: bool) -> Result<Vec<ScannedRoot>, Co
     }
 }
 
-/// Returns the directories to watch, without links. Scanned roots that are files or missing are left out.
+/// Returns the directories to watch, as paths without links. Leaves out scanned roots that are files or missing.
 fn roots(
     typed: &[PathBuf],
     scanned: &[ScannedRoot],
@@ -114,8 +114,8 @@ fn roots(
     Ok(roots)
 }
 
-/// Returns the watched roots that are scanned automatically, and those that were scanned with options, which only the
-/// user knows.
+/// Returns the watched roots that `lop watch` scans, and those whose last scan had options. The user has to repeat the
+/// scans with options.
 fn scannable<'s>(
     watched: &[Watched],
     scanned: &'s [ScannedRoot],
@@ -130,7 +130,7 @@ fn scannable<'s>(
     (plain, with_options)
 }
 
-/// The work after the start.
+/// The running watcher and its scans.
 struct Work<'s> {
     control: Control,
     thread: JoinHandle<io::Result<()>>,
@@ -140,7 +140,7 @@ struct Work<'s> {
 }
 
 impl Work<'_> {
-    /// Scans when a scan is due, until a signal arrives or the watcher ends.
+    /// Starts a scan whenever one is due, until a signal arrives or the watcher ends.
     fn run(&mut self) {
         let mut line = StatusLine::new(self.settings);
         while interrupt::caught().is_none() && !self.thread.is_finished() {
@@ -194,7 +194,7 @@ impl Work<'_> {
         text
     }
 
-    /// Ends a scan that is running, and the watcher.
+    /// Stops the watcher, and the scan if one is running.
     fn finish(mut self) -> Result<(), CommandError> {
         self.scanner.stop();
         self.control.stop();

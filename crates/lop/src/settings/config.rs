@@ -1,11 +1,11 @@
-//! The configuration: values that apply unless an argument says otherwise.
+//! The configuration: values that apply unless an argument overrides them.
 //!
-//! There are two files, one of the system and one of the user. A value of the user replaces that of the system, except
-//! that patterns and protected folders of both files add up: protection by the administrator must not vanish because
-//! a user protects a folder, too. Without a file, every value is unset.
+//! The system has a configuration file, and each user may have another one. A value of the user replaces the same value
+//! of the system. Patterns and protected folders are exceptions: those of both files apply, because a user who protects
+//! a folder must not remove the protection that the administrator has configured. If no file exists, no value is set.
 //!
-//! Each value knows its file and line, so that messages can name them. This module reads and checks; the commands
-//! decide what a value means, and an argument always comes first.
+//! Each value contains its file and line, so that messages can name them. This module reads and checks the values. The
+//! commands apply them, and MUST give precedence to arguments.
 
 mod document;
 mod file;
@@ -24,7 +24,7 @@ pub(crate) use file::ConfigFile;
 /// The configuration of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Config {
-    /// The files that lop looked for, and whether each exists. Those that come first have precedence.
+    /// The files that lop looked for, each with a flag that is true if the file exists. Earlier files have precedence.
     pub(crate) files: Vec<(Arc<ConfigFile>, bool)>,
     /// The catalog.
     pub(crate) catalog: Option<Configured<PathBuf>>,
@@ -32,9 +32,9 @@ pub(crate) struct Config {
     roots: Option<Vec<Configured<PathBuf>>>,
     /// Patterns of files and directories that `lop scan` skips.
     pub(crate) exclude: Vec<Configured<String>>,
-    /// The rules that choose the file to keep. `None` if no file has this key.
+    /// The rules that choose the kept file. `None` if no file has this key.
     keep: Option<Vec<Configured<String>>>,
-    /// Folders below which lop removes and replaces nothing.
+    /// Folders in which lop removes and replaces nothing.
     pub(crate) protect: Vec<Configured<PathBuf>>,
     pub(crate) rates: Rates,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Rates {
     pub(crate) share: Option<Configured<NonZeroU64>>,
 }
 
-/// A value, and where it was set.
+/// A value, and the place where it is set.
 #[derive(Clone, Debug)]
 pub(crate) struct Configured<T> {
     pub(crate) value: T,
@@ -77,7 +77,7 @@ impl Config {
     ///
     /// # Errors
     ///
-    /// Returns all errors in all files, in the order of the files and lines.
+    /// Fails with all errors in all files, in the order of the files and lines.
     pub(crate) fn read() -> Result<Config, Vec<CommandError>> {
         let (mut config, mut errors) = (Config::default(), Vec::new());
         for file in file::candidates().map_err(|error| vec![error])? {
@@ -98,17 +98,17 @@ impl Config {
         if errors.is_empty() { Ok(config) } else { Err(errors) }
     }
 
-    /// Returns the directories that `lop scan` scans by default, or none for the current directory.
+    /// Returns the directories that `lop scan` scans by default. If the list is empty, it scans the working directory.
     pub(crate) fn roots(&self) -> &[Configured<PathBuf>] {
         self.roots.as_deref().unwrap_or_default()
     }
 
-    /// Returns the rules that choose the file to keep, before the default rules.
+    /// Returns the configured rules that choose the kept file. They apply before the default rules.
     pub(crate) fn keep(&self) -> &[Configured<String>] {
         self.keep.as_deref().unwrap_or_default()
     }
 
-    /// Adds the values of a file with lower precedence than the files that were added before.
+    /// Adds the values of a file. Files that were added before have precedence.
     fn add(&mut self, document: Document) {
         let Document { catalog, roots, exclude, keep, protect, rates } = document;
         let Rates { mirror, purge, serve, share } = rates;

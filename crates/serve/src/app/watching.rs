@@ -1,8 +1,8 @@
-//! What has changed since the last scans, as the watcher of the catalog (`lop watch`) knows it.
+//! Asks the watcher of the catalog (`lop watch`) for the changes since the last scans.
 //!
-//! However many pages are open, the server asks the watcher one question at a time, at most once a second,
-//! and takes at most a tenth of the watcher's time. The question leaves the watcher's notes as they are, so
-//! the next scan still finds all changes.
+//! However many pages are open, the server asks only one question at a time and at most once a second, and
+//! takes at most a tenth of the watcher's time. The questions do not change the notes of the watcher, so the
+//! next scan still finds all changes.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use watch::{NoWatcher, Position, Unseen};
 use super::App;
 use crate::error::PageError;
 
-/// Time that a page waits for the watcher. It answers at once, unless a busy system delays it.
+/// Maximum time that a page waits for the watcher. The watcher answers at once, unless a busy system delays it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Minimum time between an answer and the next question.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// The watcher rests for this many times as long as its answer took.
+/// The server waits this many times as long as the last answer took before it asks again.
 const REST: u32 = 9;
 
-/// What the server knows about changes that no scan has seen.
+/// The knowledge of the server about changes that no scan has seen yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum News {
     /// No watcher runs.
     NoWatcher,
-    /// The watcher cannot be asked, for this reason.
+    /// The watcher did not answer, for this reason.
     Silent(String),
     /// The answer of the watcher.
     Unseen(Arc<Unseen>),
@@ -42,14 +42,14 @@ pub(super) struct Watching(Mutex<Option<Known>>);
 struct Known {
     /// The version of the catalog that the question was about.
     version: u64,
-    /// When the watcher may be asked again.
+    /// The time from which on the server may ask again.
     until: Instant,
     news: News,
 }
 
 impl Known {
-    /// Returns whether this is still the answer for a version of the catalog. After a scan, the answer is
-    /// another one at once; a watcher that did not answer is left alone.
+    /// Returns whether the server uses this answer again, for a version of the catalog. A new version makes an
+    /// answer outdated at once. If the watcher did not answer, the server waits until `until` in any case.
     fn is_for(&self, version: u64, now: Instant) -> bool {
         let is_same = self.version == version || matches!(self.news, News::Silent(_));
         is_same && now < self.until
@@ -57,13 +57,13 @@ impl Known {
 }
 
 impl Watching {
-    /// Returns what has changed below the roots of the catalog since their last scans.
+    /// Returns the changes below the roots of the catalog since their last scans.
     ///
     /// # Errors
     ///
     /// Fails if the catalog does not exist or cannot be read.
     pub(super) async fn news(&self, app: &Arc<App>) -> Result<News, PageError> {
-        // Other pages wait here, and get the same answer.
+        // Requests of other pages wait for this lock, and then get the same answer.
         let mut last = self.0.lock().await;
         let version = app.blocking(App::catalog_version).await?;
         if let Some(known) = last.as_ref().filter(|known| known.is_for(version, Instant::now())) {

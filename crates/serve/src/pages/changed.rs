@@ -1,5 +1,5 @@
-//! The page with what has changed since the last scans, and the note about it on the start page. `lop watch`
-//! notes the changes; without it, they are unknown.
+//! The page with the changes since the last scans, and the note about them on the start page. `lop watch`
+//! notes the changes. If it does not run, the changes are unknown.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use crate::pages::jobs::{Done, hex, outcome, place};
 use crate::pages::review_parts::no_catalog;
 use crate::quantity::{count, counted};
 
-/// Maximum number of names that are shown of a folder.
+/// Maximum number of names that the page shows for a folder.
 const MAX_NAMES: usize = 12;
 
 pub(super) fn routes() -> Router<Arc<App>> {
     Router::new().route("/changed", get(show)).route("/api/news", get(news))
 }
 
-/// Answers with the version of the catalog, and with what has changed since the last scans. Pages ask for it
-/// from time to time. A catalog that is missing or cannot be used has the version 0, so that a page notices when
-/// it can be used.
+/// Answers with the version of the catalog and the changes since the last scans. Pages send this request from
+/// time to time. A catalog that is missing or cannot be used has the version 0, so a page notices when it becomes
+/// usable.
 async fn news(State(app): State<Arc<App>>) -> Answer {
     let catalog = app.blocking(App::catalog_version).await.unwrap_or(0);
     let news = app.news().await.unwrap_or(News::NoWatcher);
@@ -50,7 +50,7 @@ async fn news(State(app): State<Arc<App>>) -> Answer {
     })))
 }
 
-/// Returns what the start page says. Returns `None` if no watcher runs.
+/// Returns the text of the note on the start page, or `None` if no watcher runs.
 fn text(news: &News) -> Option<String> {
     let unseen = match news {
         News::NoWatcher => return None,
@@ -90,8 +90,9 @@ pub(super) fn note(news: &News, roots: &[ScannedRoot]) -> Markup {
     }
 }
 
-/// Returns the button that scans folders again: those whose changes are known, because such a scan is fast, or
-/// all if there are none. Leaves out folders that were scanned with options, which only the user knows.
+/// Returns the button that scans folders again. It scans the folders whose changes are known, because such a scan
+/// is fast, or all folders if there are none. It leaves out folders whose last scan had options, because the user
+/// has to repeat such a scan.
 fn scan_button(news: &News, roots: &[ScannedRoot]) -> Markup {
     let is_known = |root: &&ScannedRoot| match news {
         News::Unseen(unseen) => unseen.unknown.iter().all(|(path, _)| *path != root.path),
@@ -192,7 +193,7 @@ fn row(dir: &ChangedDir) -> Markup {
     }
 }
 
-/// Returns why changes are unknown. The paths in reasons are left out: they are shown beside them.
+/// Returns the reason why changes are unknown, without the path, because the page shows the path beside it.
 fn reason(why: &Unknown) -> &'static str {
     match why {
         Unknown::NoPosition => "lop watch did not run during its last scan",

@@ -1,13 +1,13 @@
-//! The changed entries that a walk examines, instead of everything below its roots.
+//! The changed entries that a walk examines instead of everything below its roots.
 
 use std::collections::BTreeMap;
 
 /// Changed entries, by absolute path.
 ///
-/// A walk with these examines only what is in the set: single names, whole directories without their
-/// subdirectories, or whole trees. It looks up a single name without listing the directory. The resulting
-/// [`crate::Tree`] records which names were looked up, so a caller can tell a name that is gone from one that
-/// the walk did not examine.
+/// A walk with a set of changes examines only the entries in the set: single names, whole directories
+/// without their subdirectories, or whole trees. It looks up a single name without listing the directory.
+/// The resulting [`crate::Tree`] records which names the walk looked up, so a caller can tell a name that is
+/// gone from a name that the walk did not examine.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     top: Node,
@@ -26,20 +26,20 @@ enum Extent {
     /// The entries in [`Node::children`].
     #[default]
     Children,
-    /// All entries, but only those subdirectories that have a node.
+    /// All entries. The walk opens only those subdirectories that have a node.
     Entries,
-    /// Everything below.
+    /// Everything below the directory.
     Tree,
 }
 
 /// The part of one directory that a walk examines.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum View<'a> {
-    /// The directory is not opened.
+    /// The walk does not open the directory.
     Nothing,
-    /// These names are looked up.
+    /// The walk looks up these names.
     Names(Names<'a>),
-    /// The directory is listed.
+    /// The walk lists the directory.
     All,
 }
 
@@ -95,7 +95,8 @@ impl Changes {
         }
     }
 
-    /// Returns the part to examine of the directory at `below` a root with the absolute path `root`.
+    /// Returns which part of a directory the walk examines. The directory has the path `below` relative to a root with
+    /// the absolute path `root`.
     pub(crate) fn view(&self, root: &[u8], below: &[u8]) -> View<'_> {
         let mut node = &self.top;
         for name in components(root).chain(components(below)) {

@@ -11,9 +11,9 @@ use crate::tree::records::{
     Device, DirId, DirRecord, FileId, FileRecord, Remembered, Root, to_u32,
 };
 
-/// Device numbers for directories that are gone or offline. No file can have these device numbers:
-/// a real device number has a 12-bit major number and a 20-bit minor number, each stored in 32
-/// bits.
+/// Device numbers for directories that are gone or offline. No real file has these device numbers,
+/// because a real device number consists of a 12-bit major number and a 20-bit minor number, each
+/// stored in 32 bits.
 const NO_DEVICE: u64 = u64::MAX;
 const OFFLINE_DEVICE: u64 = u64::MAX - 1;
 
@@ -36,11 +36,11 @@ impl Tree {
     }
 
     /// Sets the current identity and file system of a remembered directory. `None` means that the
-    /// directory no longer exists. Call this before adding files to the directory.
+    /// directory no longer exists. Callers must place a directory before they add files to it.
     ///
     /// # Panics
     ///
-    /// Panics beyond 65,536 devices.
+    /// Panics if the tree has more than 65,536 devices.
     pub fn place_dir(&mut self, id: DirId, place: Option<(FileKey, Volume)>) {
         let nowhere = (FileKey { device: NO_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         let (key, volume) = place.unwrap_or(nowhere);
@@ -57,8 +57,8 @@ impl Tree {
         (dir.first, dir.count, dir.shard) = (first, 0, shard);
     }
 
-    /// Marks a remembered directory as being on an unmounted disk. Call this before adding files to
-    /// the directory.
+    /// Marks a remembered directory as being on an unmounted disk. Callers must do so before they add
+    /// files to the directory.
     pub fn place_offline(&mut self, id: DirId) {
         let place = (FileKey { device: OFFLINE_DEVICE, inode: 0 }, Volume { fsid: 0, magic: 0 });
         self.place_dir(id, Some(place));

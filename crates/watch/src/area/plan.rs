@@ -1,11 +1,11 @@
-//! The areas that the roots and the mount table call for.
+//! Determines the areas to watch from the roots and the mount table.
 
 use fsops::{Dir, FileKey, Mounts};
 
 use crate::paths::as_path;
 
-/// Types of file systems whose files can change without this kernel noticing, because another host
-/// or a program stores them. They may also not respond.
+/// Types of file systems that another host or a program provides. Their files can change without
+/// this kernel noticing, and they may not respond.
 const REMOTE: [&[u8]; 16] = [
     b"9p",
     b"afs",
@@ -32,13 +32,13 @@ pub(crate) struct Planned {
     pub(crate) path: Vec<u8>,
     /// The id of its mount.
     pub(crate) mount: u64,
-    /// The identity of its top directory, if it may be accessed.
+    /// The identity of its top directory, or `None` if the directory was not or could not be accessed.
     pub(crate) key: Option<FileKey>,
     /// The identity of its file system, as in `fsops::Volume`.
     pub(crate) fsid: u64,
-    /// The name of the file system for people.
+    /// The type of the file system, as messages show it.
     pub(crate) kind: String,
-    /// The reason why it cannot be watched.
+    /// The reason why the area cannot be watched, or `None` if it can be.
     pub(crate) obstacle: Option<String>,
 }
 
@@ -64,10 +64,10 @@ impl Plan {
     }
 }
 
-/// Returns the area at a path. Returns `None` for a mount that a scan passes over.
+/// Returns the area at a path, or `None` for a mount that a scan does not enter.
 fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planned> {
     if kind == b"autofs" && !is_root {
-        // Its file system is mounted when a program accesses it.
+        // Accessing the path would mount its file system.
         return None;
     }
     let kind = String::from_utf8_lossy(kind).into_owned();
@@ -88,8 +88,8 @@ fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planne
     }
 }
 
-/// Returns whether the files of a type of file system may be on another host. FUSE on a block device
-/// (`fuseblk`) is local.
+/// Returns whether another host or a program may provide a file system of this type. FUSE on a block
+/// device (`fuseblk`) is local.
 fn is_remote(kind: &[u8]) -> bool {
     REMOTE.contains(&kind) || kind.starts_with(b"fuse.")
 }

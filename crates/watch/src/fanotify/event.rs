@@ -1,13 +1,13 @@
-//! The bytes of events (`struct fanotify_event_metadata` and the records that follow it,
-//! fanotify(7)).
+//! Parses the bytes of events: `struct fanotify_event_metadata` and the records that follow it
+//! (fanotify(7)).
 //!
-//! The kernel produces the bytes, but a length that does not fit ends the iteration with an error
-//! and never causes a panic.
+//! The parser does not rely on the kernel to produce valid bytes. If a length does not fit, the
+//! iteration ends with an error, without a panic.
 
 /// An inode: its file system, and its handle on this file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Inode<'a> {
-    /// As in `fsops::Volume`.
+    /// The identity of the file system, as in `fsops::Volume`.
     pub(super) fsid: u64,
     /// The type of the handle.
     pub(super) kind: i32,
@@ -18,13 +18,13 @@ pub(super) struct Inode<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Event<'a> {
     pub(super) mask: u64,
-    /// A directory and a name in it, if known. The name `.` is the directory itself.
+    /// A directory and a name in it, if known. The name `.` means the directory itself.
     pub(super) name: Option<(Inode<'a>, &'a [u8])>,
     /// The file or directory with this name, if known.
     pub(super) inode: Option<Inode<'a>>,
 }
 
-/// The bytes do not have the format of events.
+/// The error for bytes that do not have the format of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Malformed;
 
@@ -93,7 +93,7 @@ fn inode(record: &[u8]) -> Option<(Inode<'_>, &[u8])> {
     Some((Inode { fsid, kind, handle }, rest))
 }
 
-/// Returns some bytes at an offset.
+/// Returns the `N` bytes at an offset.
 fn chunk<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..)?.first_chunk().copied()
 }

@@ -1,24 +1,24 @@
-//! Files outside of the roots that have one name, so that they have none below a root.
+//! Remembers which files outside of the roots have only one name, and so have no name below a root.
 //!
-//! Most files outside have one name. To examine each of them once for every event would take most of
-//! the time of a watcher. The kernel reports every new link count with an event, after which a file
-//! is examined again.
+//! Most files outside of the roots have only one name. If the watcher examined such a file at each of
+//! its events, this would take most of the watcher's time. When the link count of a file changes, the
+//! kernel sends an event, and the watcher examines the file again.
 
 use std::collections::HashSet;
 
 /// Maximum number of files in a set.
 const MAX_FILES: usize = 8192;
 
-/// Numbers of names of files, by the keys of their handles.
+/// Files with one name and files with several names, by the keys of their handles.
 #[derive(Debug, Default)]
 pub(super) struct Links {
     single: HashSet<Box<[u8]>>,
-    /// Files that got a new link count not long ago, and have several names. The second set is older.
+    /// Files with several names whose link count changed recently. The second set is older.
     several: [HashSet<Box<[u8]>>; 2],
 }
 
 impl Links {
-    /// Returns whether a file has one name.
+    /// Returns whether a file is known to have one name.
     pub(super) fn is_single(&self, file: &[u8]) -> bool {
         self.single.contains(file)
     }
@@ -31,8 +31,8 @@ impl Links {
         self.single.insert(file.into());
     }
 
-    /// Notes that a name was created. It is the only one of a new file. For a link, the kernel reports
-    /// the new link count right before the name.
+    /// Notes that a name was created. If the file is new, this is its only name. If the name is a
+    /// further link, the kernel reports the new link count right before the name.
     pub(super) fn created(&mut self, file: &[u8]) {
         if !self.several.iter().any(|files| files.contains(file)) {
             self.add_single(file);

@@ -12,26 +12,28 @@ use super::event::Inode;
 use crate::area::Areas;
 use crate::paths::as_path;
 
-/// The kernel sometimes fails with `ENOMEM` to open the handle of a directory that another process creates, renames or
-/// removes at that moment, although there is memory (seen with Linux 6.18 on ext4). It succeeds a moment later.
+/// Number of further attempts to open a handle. While another process creates, renames or removes a directory, the
+/// kernel sometimes fails with `ENOMEM` to open its handle, even if enough memory is free (seen with Linux 6.18 on
+/// ext4). The call succeeds a moment later.
 const BUSY_ATTEMPTS: u32 = 20;
 const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
-/// A directory that was looked for.
+/// The result of a search for a directory.
 pub(super) enum Found {
-    /// It was removed.
+    /// The directory was removed.
     Gone,
-    /// Its paths below the roots.
+    /// The paths of the directory below the roots.
     Paths(Vec<Vec<u8>>),
-    /// Its path is too long. Contains the path of a directory above it.
+    /// The path of the directory is too long. Contains the path of a directory above it.
     Deep(Vec<u8>),
 }
 
-/// Resolves handles. It keeps mount points open, which then cannot be unmounted, so it MUST be
-/// dropped soon.
+/// Resolves handles. A resolver keeps mount points open, and an open mount point cannot be unmounted,
+/// so the resolver MUST be dropped soon.
 #[derive(Default)]
 pub(crate) struct Resolver {
-    /// The open mount points by their number in [`Areas`]. `None` if one is not there.
+    /// The open top directories of areas, by their index in [`Areas`]. `None` if [`Areas::open`] found
+    /// none.
     dirs: HashMap<usize, Option<Dir>>,
 }
 
@@ -45,7 +47,7 @@ impl Resolver {
             is_gone_everywhere = false;
             match descriptor_path(&fd) {
                 Ok(path) => {
-                    // The path may belong to another directory, if this mount does not show this one.
+                    // If this mount does not show the directory, the path may lead to another directory.
                     let is_right = areas.is_inside(&path)
                         && !paths.contains(&path)
                         && is_at(&fd, as_path(&path));
@@ -54,7 +56,7 @@ impl Resolver {
                 Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
                     match path_above(&fd) {
                         Ok(path) => return Ok(Found::Deep(path)),
-                        // It was removed in the meantime.
+                        // The directory was removed in the meantime.
                         Err(error) if is_gone(&error) => is_gone_everywhere = true,
                         Err(error) => return Err(error),
                     }
@@ -108,7 +110,7 @@ fn is_at(fd: &OwnedFd, path: &Path) -> bool {
     }
 }
 
-/// Returns the path of the lowest directory above a descriptor whose path is short enough.
+/// Returns the path of the nearest ancestor of a directory whose path is short enough.
 fn path_above(fd: &OwnedFd) -> io::Result<Vec<u8>> {
     let mut above = Dir::from(fd.try_clone()?).open_parent()?;
     loop {

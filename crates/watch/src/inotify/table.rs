@@ -1,7 +1,7 @@
-//! All watches, each with its parent and its name.
+//! The table of all watches, each with its parent and its name.
 //!
-//! The table contains no children, because it is large. To find the child of a directory, which is
-//! necessary only when a directory is moved, all watches are examined.
+//! To save memory, the table does not contain the children of a directory. A search for a child examines
+//! all watches. It is necessary only when a directory appears or leaves.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ struct Node {
 pub(super) struct Table(HashMap<i32, Node>);
 
 impl Table {
-    /// Adds a watch. If it exists, its directory has moved there.
+    /// Adds a watch. If the watch exists, its directory was moved, and the table gets the new parent and name.
     pub(super) fn add(&mut self, watch: i32, parent: Option<i32>, name: &[u8]) {
         self.0.insert(watch, Node { parent, name: name.into() });
     }
@@ -34,8 +34,8 @@ impl Table {
         self.0.remove(&watch);
     }
 
-    /// Returns the names from a directory up to the top of its area, or `None` if a directory
-    /// between them is not watched.
+    /// Returns the watches from a directory up to the top of its area. Returns `None` if a directory
+    /// between them is not watched, or if the table contains a cycle.
     fn up(&self, watch: i32) -> Option<Vec<(i32, &Node)>> {
         let mut found = Vec::new();
         let mut at = Some(watch);
@@ -43,7 +43,8 @@ impl Table {
             let node = self.0.get(&watch)?;
             found.push((watch, node));
             at = node.parent;
-            // A directory is never below itself. If the table says so, it is outdated.
+            // The chain of parents is longer than the table, so it contains a cycle: an outdated entry
+            // places a directory below itself.
             if found.len() > self.0.len() {
                 return None;
             }
@@ -70,18 +71,19 @@ impl Table {
         self.up(watch)?.last().map(|(_, top)| top.name.to_vec())
     }
 
-    /// Returns whether a watch is that of the subdirectory `name`.
+    /// Returns whether `watch` is the watch of the subdirectory `name` of `parent`.
     pub(super) fn is_child(&self, watch: i32, parent: i32, name: &[u8]) -> bool {
         self.0.get(&watch).is_some_and(|node| node.parent == Some(parent) && *node.name == *name)
     }
 
-    /// Returns the watch of the subdirectory `name`.
+    /// Returns the watch of the subdirectory `name` of `parent`.
     pub(super) fn child(&self, parent: i32, name: &[u8]) -> Option<i32> {
         let is_child = |node: &Node| node.parent == Some(parent) && *node.name == *name;
         self.0.iter().find(|(_, node)| is_child(node)).map(|(watch, _)| *watch)
     }
 
-    /// Removes a directory and all directories below it, and returns their watches.
+    /// Removes a directory and all directories below it, and returns their watches. Also removes
+    /// directories that have no path, because the table is outdated.
     pub(super) fn remove_tree(&mut self, top: i32) -> Vec<i32> {
         let is_below = |&watch: &i32| {
             self.up(watch).is_none_or(|up| up.iter().any(|(above, _)| *above == top))

@@ -15,7 +15,7 @@ use super::Source;
 use crate::area::OwnPaths;
 use crate::paths::{as_path, joined};
 
-/// The events to watch. They are the same as those of fanotify, and those of the directory itself.
+/// The events to watch: those that are watched with fanotify, and the events of the directory itself.
 const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
@@ -26,23 +26,24 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::DELETE_SELF);
 
-/// The limit of watches of a user.
+/// The file with the maximum number of watches of a user.
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
 
 /// A directory that waits to be watched.
 struct Waiting {
     /// Its path below the top directory of the area.
     below: Vec<u8>,
-    /// The watch of its parent, unless it is the top directory or its parent has no watch.
+    /// The watch of its parent. `None` for the top directory, and if the parent has no watch.
     parent: Option<i32>,
 }
 
 impl Source {
     /// Watches the entry `start` of a watched directory, or the whole area with the top directory
-    /// `top`, and returns the number of directories. Directories that this user cannot read are left
-    /// out, because a scan cannot read them either.
+    /// `top`, and returns the number of directories. Leaves out directories that this user cannot read,
+    /// because a scan cannot read them either.
     ///
-    /// Fails with the reason as text if there are more directories than a user may watch.
+    /// Fails with the reason as text if the top directory cannot be opened, if a watch cannot be added,
+    /// or if there are more directories than a user may watch.
     pub(super) fn watch_below(
         &mut self,
         top: &[u8],
@@ -59,7 +60,8 @@ impl Source {
                 None => return Ok(0),
             },
         };
-        // A mount may not respond. Directories that appear hardly ever have mounts below them.
+        // The walk does not open mount points, because a mount may not respond. It does not read the
+        // mount table for a directory that has just appeared, because it hardly ever contains a mount.
         let mounts = if start.below.is_empty() { mounts_below(top) } else { HashSet::new() };
         let (mut stack, mut buffer) = (vec![start], DirBuffer::default());
         let (mut dirs, mut is_full) = (0, false);
@@ -68,7 +70,7 @@ impl Source {
             if own.contains_dir(&path) || mounts.contains(&path) {
                 continue;
             }
-            // The directory may be gone, or unreadable.
+            // The directory may be gone or unreadable.
             let Ok(dir) = open(&top_dir, &next.below) else { continue };
             if dir.stat().map_or(true, |stat| stat.mount != mount) {
                 continue;
@@ -78,7 +80,7 @@ impl Source {
             if !is_full {
                 match self.add(&dir, &next, top, own.names_in(&path)) {
                     Ok(added) => watch = added,
-                    // Goes on to count the directories.
+                    // The walk continues without watches, to count the directories for the message.
                     Err(Errno::NOSPC) => is_full = true,
                     Err(error) => return Err(text(error.into())),
                 }
@@ -91,19 +93,20 @@ impl Source {
         if is_full { Err(too_many(dirs)) } else { Ok(dirs) }
     }
 
-    /// Returns whether the subdirectory `name` of a watched directory can be read and has its watch.
+    /// Returns whether this user can read the subdirectory `name` of a watched directory, and the table
+    /// contains its watch.
     pub(super) fn watches_child(&self, parent: i32, name: &[u8]) -> bool {
         let (Some(top), Some(path)) = (self.table.top(parent), self.table.path_below_top(parent))
         else {
             return false;
         };
         let dir = Dir::open(as_path(&top)).and_then(|top| open(&top, &below(&path, name)));
-        // The kernel returns the present watch of a directory.
+        // If the directory has a watch, the kernel returns it instead of adding another one.
         let watch = dir.ok().and_then(|dir| add_watch(&self.fd, descriptor(&dir), EVENTS).ok());
         watch.is_some_and(|watch| self.table.is_child(watch, parent, name))
     }
 
-    /// Adds the watch of a directory. Returns `None` if the directory cannot be watched.
+    /// Adds the watch of a directory. Returns `None` if the directory is gone or this user cannot read it.
     fn add(
         &mut self,
         dir: &Dir,
@@ -130,8 +133,8 @@ impl Source {
     }
 }
 
-/// Returns a path that leads to a directory however long its own path is, and follows no other
-/// link.
+/// Returns a short path that leads to an open directory through its descriptor. It works however long
+/// the path of the directory is, and follows no other link.
 fn descriptor(dir: &Dir) -> String {
     format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd())
 }
@@ -152,7 +155,7 @@ fn below(dir: &[u8], name: &[u8]) -> Vec<u8> {
 /// Returns the names of the subdirectories that can be listed.
 fn subdirs(dir: &Dir, buffer: &mut DirBuffer) -> Vec<Vec<u8>> {
     let (mut found, mut unknown): (_, Vec<CString>) = (Vec::new(), Vec::new());
-    // An error ends the list. A scan reports it.
+    // An error ends the list. The error is ignored here, because a scan reports it.
     let _unread = dir.for_each(buffer, |item| match item.kind {
         Kind::Dir => found.push(item.name.to_bytes().to_vec()),
         Kind::Unknown => unknown.push(item.name.to_owned()),
@@ -166,7 +169,7 @@ fn subdirs(dir: &Dir, buffer: &mut DirBuffer) -> Vec<Vec<u8>> {
     found
 }
 
-/// Returns what to do about a limit that is too low.
+/// Returns the message for a limit that is too low, with the command that raises it.
 fn too_many(dirs: usize) -> String {
     let dirs = dirs as u64;
     let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse().ok());

@@ -5,21 +5,21 @@ use std::collections::HashMap;
 use super::ENTRY_BYTES;
 use crate::answer::Entries;
 
-/// Maximum number of names of a directory. A scan lists a directory with more changes anyway.
+/// Maximum number of names of a directory. If more names have changed, a scan lists the whole directory.
 const MAX_NAMES: usize = 1024;
 
 /// Maximum length of all names of a directory.
 const MAX_NAME_BYTES: usize = 32 << 10;
 
-/// The changed entries of a directory, by name, or only the numbers of the last changes.
+/// The changed entries of a directory: by name, or only the numbers of the last changes.
 #[derive(Debug, Default)]
 pub(super) struct DirNote {
     names: HashMap<Box<[u8]>, Change>,
     /// The length of all names.
     name_bytes: usize,
-    /// The changes of names that are no longer known.
+    /// The last changes of entries whose names were forgotten.
     unnamed: Option<Change>,
-    /// The smallest number of a change, or a smaller one.
+    /// A number that is not larger than the number of any change.
     oldest: Option<u64>,
     last: Option<u64>,
 }
@@ -28,7 +28,7 @@ pub(super) struct DirNote {
 struct Change {
     /// The number of the last change.
     number: u64,
-    /// The number of the last change after which the entry may be another directory, or 0.
+    /// The number of the last change that may have replaced the entry with a different directory, or 0.
     dir_number: u64,
 }
 
@@ -49,7 +49,7 @@ impl DirNote {
         self.last
     }
 
-    /// Returns a number that no change is below, or `None` if there are no changes.
+    /// Returns a number that is not larger than the number of any change, or `None` if there are no changes.
     pub(super) fn oldest(&self) -> Option<u64> {
         self.oldest
     }
@@ -89,7 +89,7 @@ impl DirNote {
         (None, self.bytes().cast_signed() - before.cast_signed())
     }
 
-    /// Forgets the names. Returns how much memory this frees.
+    /// Forgets the names, and keeps the numbers of the last changes. Returns how much memory this frees.
     pub(super) fn collapse(&mut self) -> usize {
         let freed = self.bytes();
         for change in std::mem::take(&mut self.names).into_values() {
@@ -112,13 +112,14 @@ impl DirNote {
         before - self.bytes()
     }
 
-    /// Returns how many entries have changed after a number. Entries without a name count as one.
+    /// Returns the number of entries that have changed after a number. All entries whose names were
+    /// forgotten count as one.
     pub(super) fn count_above(&self, number: u64) -> u64 {
         let changes = self.names.values().chain(&self.unnamed);
         changes.filter(|change| change.number > number).count() as u64
     }
 
-    /// Returns the entries that have changed after a number, or `None` if none has.
+    /// Returns the entries that have changed after a number, or `None` if no entry has.
     pub(super) fn entries(&self, since: u64) -> Option<Entries> {
         if let Some(unnamed) = self.unnamed {
             let has_dir = unnamed.dir_number > since;

@@ -1,9 +1,9 @@
-//! Tests of notes with directories that have their path as key.
+//! Tests of notes. The key of each directory is its path.
 
 use super::{Directories, MAX_BYTES, Notes};
 use crate::answer::{Changes, Counts, Entries, Unknown};
 
-/// Directories that still have the path that is their key, except for those that are gone.
+/// Finds directories whose keys are their paths, except for those that are gone.
 #[derive(Default)]
 struct Paths {
     gone: Vec<&'static str>,
@@ -24,7 +24,7 @@ fn changes(notes: &mut Notes, paths: &[&str], since: u64) -> Result<Changes, Unk
     notes.changes(&roots(paths), since, &mut Paths::default())
 }
 
-/// Returns the changes as text: directories with a slash, names with `*` for other directories.
+/// Returns the changes as text. A `*` after a name marks an entry that may be a different directory.
 fn text(notes: &mut Notes, paths: &[&str], since: u64) -> String {
     let Changes { dirs, inodes } = changes(notes, paths, since).expect("known");
     let dir = |dir: &crate::answer::ChangedDir| {

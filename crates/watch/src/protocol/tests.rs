@@ -12,12 +12,12 @@ use crate::answer::{Answer, ChangedDir, Changes, Entries, Position, Unknown, Uns
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Sends bytes and the end of the stream, and returns what the other side makes of them.
+/// Sends bytes, closes the stream, and returns the message that the other side receives.
 fn received<T: serde::de::DeserializeOwned + Send>(bytes: &[u8], max: u32) -> io::Result<T> {
     let (mut here, there) = UnixStream::pair().expect("a pair");
     std::thread::scope(|scope| {
         let reader = scope.spawn(move || Connection::new(there, TIMEOUT).receive(max));
-        // The reader may be gone before it has received everything.
+        // The reader may close the stream before it has received everything.
         let _refused = here.write_all(bytes);
         let _refused = here.shutdown(Shutdown::Write);
         reader.join().expect("no panic")
@@ -61,7 +61,7 @@ fn huge_lengths_are_refused() {
     bytes[4..8].copy_from_slice(&u32::MAX.to_le_bytes());
     let error = received::<Answer>(&bytes, MAX_ANSWER_BYTES).expect_err("too long");
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
-    // The message has the length that it announces, but its list announces 2^63 entries.
+    // The length of the message is correct, but the message claims to contain a list of 2^63 entries.
     let fields = [&[0; 16][..], &[0, 0], &[0xFF; 9], &[0x01]].concat();
     let length = u32::try_from(fields.len()).expect("short").to_le_bytes();
     let bytes = [&b"lpw\x02"[..], &length, &fields].concat();

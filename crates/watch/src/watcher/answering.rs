@@ -1,4 +1,4 @@
-//! Questions of clients and the answers to them.
+//! Receives the questions of clients, and answers them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,14 +17,15 @@ use crate::protocol::{
 };
 use crate::socket::{is_trusted, peer_user};
 
-/// Maximum time to receive a question, and to send the answer. Meanwhile, the kernel keeps further events.
+/// Maximum time to receive a question, and maximum time to send the answer. Meanwhile, the kernel queues further
+/// events.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Watcher {
     /// Answers all clients that are waiting.
     pub(super) fn answer_clients(&mut self) {
         while let Ok((stream, _)) = self.socket.listener.accept() {
-            // A client that fails reports this itself.
+            // If the connection fails, the client reports the error.
             let _failed = self.answer_client(stream);
         }
     }
@@ -60,8 +61,8 @@ impl Watcher {
         }
     }
 
-    /// Reads all events that are waiting, and returns what no scan has seen yet. Keeps the notes and
-    /// the counts.
+    /// Reads all events that are waiting, and returns the changes that no scan has seen yet. Keeps the
+    /// notes and the counts.
     fn unseen(&mut self, roots: &[(Vec<u8>, Option<Position>)]) -> Unseen {
         self.update_areas();
         self.drain();
@@ -78,10 +79,11 @@ impl Watcher {
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
         let mut by_path = BTreeMap::new();
         for (since, roots) in known {
-            // Their positions are known.
+            // `number_known` has checked these roots and this position, so they are not unknown.
             let Ok(changes) = self.notes.changes(&roots, since, &mut directories) else { continue };
             for dir in changes.dirs {
-                // Of roots that contain each other, the one with the oldest position has the most changes.
+                // If roots contain each other, several of them contain this directory. The iteration starts with
+                // the oldest position, and since then most entries have changed.
                 by_path.entry(dir.path).or_insert(dir.entries);
             }
         }
@@ -97,7 +99,7 @@ impl Watcher {
         Ok(since)
     }
 
-    /// Returns the number of a position of this watcher.
+    /// Returns the number of a position. Fails if another watcher created the position.
     fn number(&self, since: Option<Position>) -> Result<u64, Unknown> {
         let since = since.ok_or(Unknown::NoPosition)?;
         if since.session == self.session { Ok(since.number) } else { Err(Unknown::OtherSession) }
@@ -117,7 +119,8 @@ impl Watcher {
         Ok(changes)
     }
 
-    /// Discards notes that the catalog of the client contains, and counts changes anew.
+    /// Discards the notes of changes that the catalog of the client already contains, and counts the
+    /// remaining changes.
     fn forget_answered(&mut self, question: &Question) {
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
         let are_all = self.areas.roots.iter().all(|root| question.roots.contains(root));
@@ -128,7 +131,7 @@ impl Watcher {
     }
 }
 
-/// Encodes an answer. One that would be too long says that too much has changed.
+/// Encodes an answer. If it would be too long, encodes [`Unknown::TooMany`] instead of the changes.
 fn encoded(answer: &Answer) -> Option<Vec<u8>> {
     encode(answer, MAX_ANSWER_BYTES).or_else(|| {
         let changes = Err(Unknown::TooMany);
@@ -141,7 +144,7 @@ fn is_below<'r>(mut roots: impl Iterator<Item = &'r Vec<u8>>, path: &[u8]) -> bo
     roots.any(|root| is_at_or_below(root, path))
 }
 
-/// Finds directories by the keys of both sources.
+/// Finds the paths of directories by the keys of both sources.
 struct Sources<'w> {
     areas: &'w Areas,
     inotify: Option<&'w inotify::Source>,

@@ -1,4 +1,4 @@
-//! Changes of the mount table.
+//! Updates the areas after changes of the mount table.
 
 use std::fs::File;
 use std::io;
@@ -27,8 +27,8 @@ impl AsFd for MountTable {
 }
 
 impl Watcher {
-    /// Compares the areas with the mount table, watches new mounts, and notes mounts that came or
-    /// went.
+    /// Compares the areas with the mount table, watches new mounts, and notes mounts that have appeared
+    /// or disappeared.
     pub(super) fn update_areas(&mut self) {
         let Plan(planned) = Plan::make(&self.areas.roots);
         let old = std::mem::take(&mut self.areas.list);
@@ -62,8 +62,9 @@ impl Watcher {
         if let Ok(fanotify) = &mut self.fanotify {
             fanotify.forget_places();
         }
-        // A scan lists a directory once, even if several mounts show it. If the path by which it was listed is gone, the
-        // scan lists it by another one.
+        // If several mounts show a directory, a scan lists it under only one of its paths. If this path has
+        // disappeared, the next scan must list the directory under another path, so the other mounts of the file system
+        // are noted.
         let shows_the_same = |area: &&Area| {
             let is_root = self.areas.roots.contains(&area.planned.path);
             !is_root && changed.iter().any(|planned| planned.fsid == area.planned.fsid)
@@ -80,13 +81,13 @@ impl Watcher {
             if self.areas.roots.contains(&path) {
                 self.areas.replace(&path, &mut self.notes);
             }
-            // If the path is a root, another root may contain it.
+            // This is also necessary for a root, because another root may contain it.
             self.notes.tree(&path);
         }
     }
 
-    /// Returns whether an area is still watched, although its mount looks the same. The kernel may
-    /// use the id of a mount again.
+    /// Returns whether an area is still watched. An unchanged plan does not prove this, because the kernel
+    /// may give the id of a former mount to a new one.
     fn is_watched(&self, area: &Area) -> bool {
         match (&area.means, &self.fanotify) {
             (Means::Fanotify, Ok(fanotify)) => {

@@ -1,4 +1,4 @@
-//! Tests of events that the kernel discards. No thread reads them, so that the queues overflow.
+//! Tests of events that the kernel discards. No thread reads the events, so the queues overflow.
 
 use std::fs::File;
 
@@ -21,7 +21,7 @@ fn ask(watcher: &mut Watcher, since: Option<Position>) -> Answer {
     watcher.answer(&Question { roots, since })
 }
 
-/// Causes more events than a queue can have.
+/// Causes more events than a queue can hold.
 fn overflow(tree: &TempTree) {
     let limit = std::fs::read_to_string("/proc/sys/fs/fanotify/max_queued_events");
     let other = std::fs::read_to_string("/proc/sys/fs/inotify/max_queued_events");

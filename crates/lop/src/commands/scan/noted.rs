@@ -1,4 +1,4 @@
-//! Scans only what changed since the last scan, if a running `lop watch` noted it.
+//! Scans only the changes since the last scan, if a running `lop watch` has noted them.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -14,25 +14,25 @@ use watch::{Entries, NoWatcher, Position};
 use crate::error::CommandError;
 use crate::settings::{ScanSettings, Settings, Verbosity};
 
-/// Time to wait for the watcher. It answers at once, unless a busy system delays it.
+/// Maximum time to wait for the watcher. The watcher answers at once, unless a busy system delays it.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The answer of a watcher about the roots of a scan.
 #[derive(Default)]
 pub(super) struct Noted {
-    /// The position before the scan; `None` if no watcher runs.
+    /// The position of the watcher before the scan. `None` if no watcher runs, or if the scan cannot use it.
     pub(super) position: Option<WatchPosition>,
-    /// The changes since the last scan; `None` if the scan has to examine everything.
+    /// The changes since the last scan. `None` if these are unknown, so the scan has to examine everything.
     pub(super) changes: Option<NotedChanges>,
 }
 
-/// The changes since the last scan.
+/// The changes since the last scan, and the last scan itself.
 pub(super) struct NotedChanges {
     entries: Changes,
     last: WatchedScan,
 }
 
-/// Files, matched with the catalog.
+/// The files of a scan, matched with the catalog.
 pub(super) struct Listed {
     pub(super) tree: Tree,
     pub(super) recall: TreeMatch,
@@ -40,12 +40,13 @@ pub(super) struct Listed {
     pub(super) files: u64,
     /// Total size of these files in bytes.
     pub(super) bytes: u64,
-    /// Number of files that are new, changed or gone, if only noted entries were examined.
+    /// Number of files that are new, changed or gone. `None` if the scan examined everything.
     pub(super) changed: Option<u64>,
 }
 
 impl Noted {
-    /// Asks the watcher of the catalog. Prints a message if there is a watcher but everything has to be examined.
+    /// Asks the watcher of the catalog. Prints a message if a watcher runs but its answer requires the scan to examine
+    /// everything.
     ///
     /// # Errors
     ///
@@ -66,7 +67,8 @@ impl Noted {
                 None
             }
         };
-        // Without a watcher, the roots are not touched: a dead mount does not respond.
+        // This question names no roots. If no watcher runs, this function does not access the roots, because a root on
+        // a dead mount would block it.
         let Some(answer) = ask(&[], None) else { return Ok(Noted::default()) };
         let position = Some(of_catalog(answer.position));
         let whole = Noted { position, changes: None };
@@ -149,8 +151,9 @@ impl NotedChanges {
         let (mut tree, found) = loop {
             let tree = walk_changes(scan, &entries, progress)?;
             let mut found = catalog.match_changes(&tree)?;
-            // A change was noted for one name of an inode. It affects all names. Those that the walk cannot reach, for
-            // example because a file system is mounted above them, stay as they are.
+            // The watcher noted a change under one name of an inode, but the change affects all names of the inode. The
+            // loop adds each further name only once, because the walk may be unable to reach a name, for example if a
+            // file system is mounted above it. The row of such a name stays unchanged.
             let mut further = found.further_names(catalog, &tree)?;
             further.retain(|path| requested.insert(path.clone()));
             if further.is_empty() {
@@ -185,7 +188,7 @@ fn walk_changes(
         .map_err(|_interrupted| super::interrupted_walk(scan))
 }
 
-/// Reads the heads of files. The search reports the files that cannot be read.
+/// Reads the heads of files. Skips files that cannot be read, because the search for duplicates reports them.
 fn read_heads(
     scan: &ScanSettings,
     tree: &Tree,
@@ -201,7 +204,8 @@ fn read_heads(
     Ok(())
 }
 
-/// Returns the roots as absolute paths without links, or `None` if one of them is no directory.
+/// Returns the roots as absolute paths without links. Returns `None` if one of them is not a directory, or if the scan
+/// reads its paths from a list.
 fn roots(scan: &ScanSettings) -> Option<Vec<PathBuf>> {
     if scan.args.files_from.is_some() {
         return None;

@@ -1,4 +1,4 @@
-//! The lines about what is watched, and how.
+//! Prints which directories are watched, and by which means.
 
 use std::io::{self, Write};
 
@@ -14,16 +14,16 @@ use crate::output::stdout;
 use crate::quantity::counted;
 use crate::settings::{Settings, Verbosity};
 
-/// What `lop watch` does.
+/// The message with which `lop watch` starts.
 pub(super) struct Announcement<'a> {
     pub(super) watched: &'a [Watched],
     pub(super) every: &'a ScanEvery,
-    /// Roots that are not scanned automatically.
+    /// Roots that are not scanned automatically, because their last scan had options.
     pub(super) with_options: Vec<&'a ScannedRoot>,
 }
 
 impl Announcement<'_> {
-    /// Prints the lines, or a document.
+    /// Prints the message as lines, or as a JSON document.
     pub(super) fn print(&self, settings: &Settings) -> Result<(), CommandError> {
         if settings.json {
             let watched = self.watched.iter().map(WatchedDocument::new).collect();
@@ -75,7 +75,7 @@ impl Announcement<'_> {
     }
 }
 
-/// Returns how an area is watched, or why not.
+/// Returns the means by which an area is watched, or the reason why it is not watched.
 fn means(area: &Watched) -> String {
     let kind = &area.file_system;
     match &area.means {

@@ -8,14 +8,15 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 
 use crate::settings::notify_socket;
 
-/// Sends the message, if a service manager waits for it. If this fails, the service manager reports the missing message.
+/// Sends the message if a service manager waits for it. Ignores a failure, because the service manager reports a
+/// missing message.
 pub(super) fn notify() {
     if let Some(socket) = notify_socket() {
         let _unheard = send(&socket);
     }
 }
 
-/// Sends the message to a socket. A name that starts with `@` is not in the file system (unix(7)).
+/// Sends the message to a socket. A name that starts with `@` belongs to an abstract socket (unix(7)).
 fn send(socket: &OsStr) -> io::Result<usize> {
     let address = match socket.as_bytes().strip_prefix(b"@") {
         Some(name) => SocketAddr::from_abstract_name(name)?,

@@ -1,4 +1,4 @@
-//! Runs `lop scan` as a process of its own.
+//! Runs `lop scan` as a separate process.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -40,8 +40,8 @@ impl Scanner {
         self.took
     }
 
-    /// Starts a scan. It has its own process group, so that Ctrl-C does not reach it twice. Its messages go to standard
-    /// error.
+    /// Starts a scan in its own process group, so that Ctrl-C on the terminal does not interrupt the scan directly. The
+    /// messages of the scan go to standard error.
     pub(super) fn start(&mut self) -> io::Result<()> {
         let mut command = Command::new(&self.program);
         command.arg("scan").arg("--quiet").arg("--catalog").arg(&self.catalog).arg("--");
@@ -51,7 +51,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Returns the result of a scan that has just ended, which is the reason as text if it failed.
+    /// Returns the result of a scan that has ended since the last call. The error is the reason as text.
     pub(super) fn poll(&mut self) -> Option<Result<(), String>> {
         let status = self.child.as_mut()?.try_wait().transpose()?;
         self.child = None;
@@ -59,17 +59,18 @@ impl Scanner {
         Some(status.map_err(|error| fsops::io_text(&error)).and_then(result))
     }
 
-    /// Asks a scan that is running to end, and waits for its end. It keeps its results so far.
+    /// Interrupts a running scan, and waits until it has ended. The scan keeps its results so far.
     pub(super) fn stop(&mut self) {
         if let Some(mut child) = self.child.take() {
-            // The process exists until its end has been waited for.
+            // The process id stays valid until `wait` returns.
             let _gone = kill_process(Pid::from_child(&child), Signal::TERM);
             let _status = child.wait();
         }
     }
 }
 
-/// A scan that could not examine some entries has told so, and is done.
+/// Returns the result of a scan with this exit status. A scan that could not examine some entries counts as done,
+/// because it has printed a message about them.
 fn result(status: ExitStatus) -> Result<(), String> {
     match status.code() {
         Some(code) if code == i32::from(Exit::Done.code()) => Ok(()),

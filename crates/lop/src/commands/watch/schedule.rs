@@ -1,26 +1,26 @@
 //! Decides when the next scan starts.
 //!
-//! A scan starts once nothing has changed for [`QUIET`], but at the latest some time after the first change. The first
-//! scan starts at once, because nobody knows what has changed before. After a scan, lop rests for at least as long as
-//! the scan took. After a failed one, it waits for the longest time.
+//! A scan starts when nothing has changed for [`QUIET`], or when the time `every` has passed since the first change.
+//! The first scan starts at once, because files may have changed before the watcher was started. After a scan, lop
+//! rests for at least as long as the scan took. After a failed scan, it waits for the time `every`.
 
 use std::time::{Duration, Instant};
 
 use watch::Status;
 
-/// How long nothing has changed when a scan starts.
+/// Time without changes after which a scan starts.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// The times of past and future scans.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    /// The longest time between a change and a scan, or `None` if there are no scans.
+    /// The longest time between a change and a scan, or `None` if no scans are started.
     every: Option<Duration>,
     /// True if a scan is necessary although no change was noted.
     is_needed: bool,
-    /// The start of the last scan. Changes before it do not count, because the scan found them.
+    /// The start of the last scan. Changes before the start do not count, because the scan has found them.
     started: Option<Instant>,
-    /// The end of the rest after a scan, or the time of the start.
+    /// The end of the rest after the last scan. Before the first scan, the time at which the watcher was started.
     rest_until: Instant,
 }
 
@@ -29,7 +29,7 @@ impl Schedule {
         Schedule { every, is_needed: true, started: None, rest_until: Instant::now() }
     }
 
-    /// Returns when the next scan starts, or `None` if no scan is necessary.
+    /// Returns the time at which the next scan starts, or `None` if no scan is necessary.
     pub(super) fn due(&self, status: &Status) -> Option<Instant> {
         let every = self.every?;
         let changed = status.first.zip(status.last).map(|(first, last)| match self.started {
@@ -60,7 +60,7 @@ impl Schedule {
         self.rest_until = now + rest;
     }
 
-    /// Returns when a failed scan is tried again.
+    /// Returns the time at which a failed scan is repeated, or `None` if no scan has to be repeated.
     pub(super) fn retry_at(&self) -> Option<Instant> {
         (self.is_needed && self.every.is_some()).then_some(self.rest_until)
     }

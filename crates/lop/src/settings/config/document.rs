@@ -17,7 +17,7 @@ const KEYS: [&str; 6] = ["catalog", "roots", "exclude", "keep", "protect", "rate
 /// The keys of the table `rates`.
 const RATES: [&str; 4] = ["mirror", "purge", "serve", "share"];
 
-/// Where the keys and values are explained.
+/// The hint that names the explanation of the keys and values.
 const EXPLAINED: &str = "'lop config --help' explains the keys";
 
 /// The values of a file.
@@ -36,8 +36,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Returns all errors in the order of their lines. If the file is not valid TOML, returns only the first error of
-    /// syntax, because everything behind it may be misread.
+    /// Fails with all errors in the order of their lines. If the file is not valid TOML, fails with only the first
+    /// syntax error, because the parser may misread everything after it.
     pub(super) fn parse(
         file: &Arc<ConfigFile>,
         bytes: &[u8],
@@ -67,11 +67,11 @@ impl Document {
 /// A value in the text of a file.
 type Value<'t> = Spanned<DeValue<'t>>;
 
-/// A file while it is read.
+/// Reads a file, and collects its errors.
 struct Reader<'t> {
     file: &'t Arc<ConfigFile>,
     text: &'t str,
-    /// The errors so far, each with its offset in the text.
+    /// The errors found so far, each with its offset in the text.
     errors: Vec<(usize, CommandError)>,
 }
 
@@ -119,7 +119,7 @@ impl<'t> Reader<'t> {
         rates
     }
 
-    /// Returns a value that is a text.
+    /// Returns a value that is a string.
     fn text_of<T>(
         &mut self,
         key: &str,
@@ -133,7 +133,7 @@ impl<'t> Reader<'t> {
         self.checked(key, value, text, check)
     }
 
-    /// Returns a value that is a number, or a text with a number and a unit.
+    /// Returns a value that is a number, or a string with a number and a unit.
     fn number<T>(
         &mut self,
         key: &str,
@@ -150,7 +150,8 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Returns the elements of a list of strings. If any of them is wrong, the file is not used anyway.
+    /// Returns the valid elements of a list of strings. Records an error for each other element; a file with errors is
+    /// not used.
     fn list<T>(
         &mut self,
         key: &str,
@@ -215,7 +216,7 @@ impl<'t> Reader<'t> {
         self.errors.push((offset, error));
     }
 
-    /// Returns the line and the column of an offset, both from 1. Columns count characters.
+    /// Returns the line and the column of an offset. Both start at 1, and the column is counted in characters.
     fn position(&self, offset: usize) -> (usize, usize) {
         let before = self.text.get(..offset).unwrap_or(self.text);
         let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);

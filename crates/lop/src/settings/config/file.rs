@@ -1,7 +1,7 @@
 //! Finds and reads the configuration files.
 //!
-//! A configuration decides which files lop protects and leaves out, so lop reads it only if nobody but the user and
-//! root could have written it, as `ssh` does (`ssh_config(5)`).
+//! A configuration decides which files lop protects and leaves out. Like `ssh` (`ssh_config(5)`), lop therefore reads
+//! it only if no users except root and the current user could have written it.
 
 use std::fmt;
 use std::io;
@@ -12,16 +12,16 @@ use fsops::{TrustError, effective_user, read_trusted_file};
 use crate::error::CommandError;
 use crate::settings::environment;
 
-/// The variable that names the only file to read. If it is empty, no file is read.
+/// The variable that names the only file to read. If the variable is empty, lop reads no file.
 const VARIABLE: &str = "LOP_CONFIG";
 
 /// The file of the system.
 const OF_SYSTEM: &str = "/etc/lop/config.toml";
 
-/// Maximum size of a file. It prevents lop from reading a large file that was given by mistake.
+/// Maximum size of a file. The limit prevents lop from reading a large file that was named by mistake.
 const MAX_BYTES: usize = 1 << 20;
 
-/// How to get rid of a file that cannot be used.
+/// The hint for a file that cannot be used.
 const WITHOUT: &str = "to run lop without a configuration, set LOP_CONFIG to an empty text";
 
 /// A configuration file, which need not exist.
@@ -30,7 +30,7 @@ pub(crate) struct ConfigFile {
     pub(crate) path: PathBuf,
     /// The path for messages, in which `~` stands for the home directory.
     shown: String,
-    /// True if `LOP_CONFIG` names the file. It is then an error if the file does not exist.
+    /// True if `LOP_CONFIG` names the file. The file must then exist.
     is_named: bool,
 }
 
@@ -44,7 +44,7 @@ impl fmt::Display for ConfigFile {
 ///
 /// # Errors
 ///
-/// Fails if `LOP_CONFIG` is a relative path. The processes that lop starts have another working directory.
+/// Fails if `LOP_CONFIG` is a relative path, because processes that lop starts may have another working directory.
 pub(super) fn candidates() -> Result<Vec<ConfigFile>, CommandError> {
     if let Some(named) = std::env::var_os(VARIABLE) {
         let path = PathBuf::from(named);
@@ -75,7 +75,7 @@ impl ConfigFile {
         ConfigFile { path, shown, is_named }
     }
 
-    /// Returns a file that no process reads.
+    /// Returns a file for tests, which is never read.
     #[cfg(test)]
     pub(super) fn of_test(path: &str) -> ConfigFile {
         ConfigFile { path: path.into(), shown: path.into(), is_named: false }
@@ -92,8 +92,8 @@ impl ConfigFile {
                 .because(source)
                 .hint(WITHOUT)
         };
-        // A configuration may be a link, for example to a folder under version control. The file itself decides
-        // whether it is trusted.
+        // A configuration may be a link, for example into a folder under version control. The owner and permissions of
+        // the target decide whether lop trusts it.
         let path = match self.path.canonicalize() {
             Ok(path) => path,
             Err(error) if self.is_missing(&error) => return Ok(None),
@@ -117,8 +117,9 @@ impl ConfigFile {
         Err(error.hint(WITHOUT))
     }
 
-    /// Returns whether an error means that the file does not exist, which is normal unless the user named the file. A
-    /// link without a target is not normal: the configuration of the user would silently have no effect.
+    /// Returns whether an error means that the file does not exist and need not exist. A file that `LOP_CONFIG` names
+    /// must exist, and so must the target of a link, because otherwise the configuration of the user would silently
+    /// have no effect.
     fn is_missing(&self, error: &io::Error) -> bool {
         let is_absent =
             matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);

@@ -10,7 +10,7 @@ use crate::quantity::{at_least_one, parse_rate};
 use crate::settings::environment;
 use crate::settings::patterns::at_home;
 
-/// The reason why a value is not valid, and what to write instead.
+/// The reason why a value is not valid, and a hint that says what to write instead.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Objection {
     pub(super) why: String,
@@ -61,8 +61,8 @@ pub(super) fn glob(text: &str) -> Checked<String> {
     }
 }
 
-/// Checks a rule of `lop dedupe --keep`. The DIR of a rule `device:DIR` need not exist, because its disk may not be
-/// mounted.
+/// Checks a rule of `lop dedupe --keep`. The DIR of a rule `device:DIR` need not exist, because it may be on a disk
+/// that is not mounted.
 pub(super) fn rule(text: &str) -> Checked<String> {
     if let Some(dir) = text.strip_prefix("device:") {
         return path(dir).map(|dir| format!("device:{}", dir.display()));
