@@ -141,7 +141,7 @@ impl Unseen {
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum Unknown {
     /// The question contained no position.
-    #[error("no earlier scan knew this watcher")]
+    #[error("the watcher was not running during the last scan")]
     NoPosition,
     /// The position belongs to another watcher, because the watcher or the system was restarted.
     #[error("the watcher was started after the last scan")]

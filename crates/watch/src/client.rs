@@ -108,7 +108,7 @@ fn refused(error: io::Error) -> io::Error {
         | io::ErrorKind::BrokenPipe
         | io::ErrorKind::ConnectionReset => io::Error::new(
             error.kind(),
-            "it ended the connection without an answer; if it is another version of lop, stop it and start it again",
+            "the watcher ended the connection without an answer; if it is another version of lop, restart it",
         ),
         _ => error,
     }

@@ -89,7 +89,7 @@ impl Connection {
         self.read_exact(&mut head)?;
         let [a, b, c, d, length @ ..] = head;
         if [a, b, c, d] != MAGIC {
-            return Err(invalid("another protocol; stop the watcher and start it again"));
+            return Err(invalid("the watcher uses another protocol; restart it"));
         }
         let length = u32::from_le_bytes(length);
         if length > max {

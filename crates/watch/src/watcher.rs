@@ -42,13 +42,13 @@ pub struct Options {
 #[derive(Debug, Error)]
 pub enum StartError {
     /// Another watcher runs for the catalog. Contains its process id, if known.
-    #[error("another lop watch watches for this catalog")]
+    #[error("another lop watch is running for this catalog")]
     Running(Option<u32>),
     /// The socket or the lock cannot be created.
     #[error(transparent)]
     Socket(#[from] fsops::Error),
     /// The system refuses another resource that the watcher needs.
-    #[error("the system refuses what the watcher needs")]
+    #[error("the system refuses a resource that the watcher needs")]
     System(#[source] io::Error),
 }
 

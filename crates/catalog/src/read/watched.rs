@@ -139,11 +139,15 @@ impl Catalog {
             let (dir, name) = row.at(&self.path)?;
             paths.push(self.path_in(dir, &name)?);
         }
+        // The lists may be cut off, and an entry below the roots may be missing.
+        if paths.len() > MAX_UNSETTLED {
+            return Ok(None);
+        }
         let is_below = |path: &Vec<u8>, root: &[u8]| {
             let (from, to) = range_below(root);
             path == root || (from..to).contains(path)
         };
         paths.retain(|path| roots.iter().any(|root| is_below(path, root)));
-        Ok((paths.len() <= MAX_UNSETTLED).then_some(paths))
+        Ok(Some(paths))
     }
 }

@@ -183,6 +183,22 @@ fn a_group_with_many_copies_is_not_read_as_a_whole() {
     assert_eq!(watched.check(), 12, "four examined names, and eight of the copies");
 }
 
+/// The catalog does not list more than 10,000 entries, so it cannot know which of them are below a root.
+#[test]
+fn many_unsettled_files_elsewhere_lead_to_a_full_scan() {
+    let watched = pairs();
+    let catalog = &watched.by_notes;
+    catalog.writer().index_for_changes().expect("indexed");
+    let root = bytes(watched.tree.path());
+    let unsettled = || catalog.catalog().unsettled(&[&root]).expect("query succeeds");
+    assert_eq!(unsettled(), Some(Vec::new()));
+    catalog.run(
+        "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) \
+         INSERT INTO problem (scan, path, reason) SELECT 1, CAST('/elsewhere/' || i AS BLOB), '' FROM n",
+    );
+    assert_eq!(unsettled(), None);
+}
+
 #[test]
 fn random_changes_leave_the_same_catalog() {
     for seed in 0..12 {

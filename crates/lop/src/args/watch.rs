@@ -22,7 +22,7 @@ use runtime::age;
 Examples:
   lop watch                     Watch all directories in the catalog
   lop watch /srv/photos         Watch this one only
-  lop watch --scan-every 2h     Scan two hours after a change
+  lop watch --scan-every 2h     Scan at the latest two hours after a change
   lop watch --scan-every never  Leave the scans to a timer")]
 pub(crate) struct WatchArgs {
     /// Directories to watch [default: those that were scanned]

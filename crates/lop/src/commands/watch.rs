@@ -104,7 +104,7 @@ fn roots(
             }
         }
         if roots.is_empty() {
-            let text = "the catalog contains no directory that can be watched";
+            let text = "the catalog contains no directory that lop can watch";
             return Err(CommandError::new(Exit::Catalog, text)
                 .hint("scan one: lop scan DIR, or name one: lop watch DIR"));
         }

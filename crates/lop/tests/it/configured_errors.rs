@@ -91,7 +91,7 @@ fn no_command_runs_with_an_error_except_those_that_do_not_use_the_configuration(
 fn is_refused(lop: &Lop, why: &str) {
     let said = errors(lop);
     assert!(said[0].contains(FILE) && said[0].contains(why), "{why}: {said:?}");
-    let advice = "hint: to run lop without a configuration, set LOP_CONFIG to an empty text";
+    let advice = "hint: to run lop without a configuration, set LOP_CONFIG to an empty string";
     assert!(said.iter().any(|line| line == advice) || said[0].contains(":1:"), "{said:?}");
 }
 

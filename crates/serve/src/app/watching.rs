@@ -92,7 +92,7 @@ fn ask(catalog: &Path, roots: Vec<(Vec<u8>, Option<Position>)>) -> News {
         Ok(unseen) => News::Unseen(Arc::new(unseen)),
         Err(NoWatcher::NotRunning) => News::NoWatcher,
         Err(NoWatcher::OtherUser { user, .. }) => {
-            News::Silent(format!("user {user} listens at its socket"))
+            News::Silent(format!("another user (id {user}) listens at its socket"))
         }
         Err(NoWatcher::Failed { source, .. }) => News::Silent(fsops::io_text(&source)),
     }

@@ -55,7 +55,7 @@ fn text(news: &News) -> Option<String> {
     let unseen = match news {
         News::NoWatcher => return None,
         News::Silent(why) => {
-            return Some(format!("What has changed since the last scan is unknown: {why}."));
+            return Some(format!("The changes since the last scan are unknown: {why}."));
         }
         News::Unseen(unseen) => unseen,
     };
@@ -137,10 +137,10 @@ fn content(news: &News, roots: &[ScannedRoot]) -> Markup {
         h1 { "Changes since the last scan" }
         @match news {
             News::NoWatcher => p.note {
-                "lop watch does not run for this catalog, so the changes are unknown. While it runs, it notes which "
-                "files change, scans them, and this page lists them until then."
+                "lop watch is not running for this catalog, so the changes are unknown. While lop watch runs, it notes "
+                "which files change, and this page lists them until the next scan."
             },
-            News::Silent(why) => p.note.warning { "lop watch runs, but cannot be asked: " (why) "." },
+            News::Silent(why) => p.note.warning { "lop watch is running but did not answer: " (why) "." },
             News::Unseen(unseen) => (listed(news, unseen, roots)),
         }
     }
@@ -202,7 +202,7 @@ fn reason(why: &Unknown) -> &'static str {
         Unknown::Replaced(_) => "it was mounted, renamed or replaced",
         Unknown::EventsLost => "the kernel discarded events",
         Unknown::TooMany => "too many entries have changed",
-        Unknown::Discarded => "lop watch has discarded changes that a later scan has seen",
+        Unknown::Discarded => "lop watch discarded changes that a later scan has stored",
     }
 }
 

@@ -73,7 +73,7 @@ fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planne
     let kind = String::from_utf8_lossy(kind).into_owned();
     let found = Planned { path: path.to_vec(), mount, key: None, fsid: 0, kind, obstacle: None };
     if is_remote(found.kind.as_bytes()) {
-        let obstacle = "its files can change without this system noticing".to_owned();
+        let obstacle = "its files can change without the kernel noticing".to_owned();
         return Some(Planned { obstacle: Some(obstacle), ..found });
     }
     let opened = Dir::open(as_path(path)).and_then(|dir| Ok((dir.stat()?, dir.volume()?)));

@@ -1,9 +1,9 @@
 //! The table of all watches, each with its parent and its name.
-//!
-//! To save memory, the table does not contain the children of a directory. A search for a child examines
-//! all watches. It is necessary only when a directory appears or leaves.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
 
 use crate::paths::joined;
 
@@ -18,20 +18,33 @@ struct Node {
 
 /// Watches by their numbers (`wd` in inotify(7)).
 #[derive(Debug, Default)]
-pub(super) struct Table(HashMap<i32, Node>);
+pub(super) struct Table {
+    nodes: HashMap<i32, Node>,
+    /// The watches by parent and name. Only `nodes` stores the names.
+    children: HashTable<i32>,
+    hasher: RandomState,
+}
 
 impl Table {
-    /// Adds a watch. If the watch exists, its directory was moved, and the table gets the new parent and name.
+    /// Adds a watch. If it exists, its directory has moved there.
     pub(super) fn add(&mut self, watch: i32, parent: Option<i32>, name: &[u8]) {
-        self.0.insert(watch, Node { parent, name: name.into() });
+        self.remove(watch);
+        self.nodes.insert(watch, Node { parent, name: name.into() });
+        let Table { nodes, children, hasher } = self;
+        let hash_of = |watch: &i32| nodes.get(watch).map_or(0, |node| hash(hasher, node));
+        children.insert_unique(hash_of(&watch), watch, hash_of);
     }
 
     pub(super) fn contains(&self, watch: i32) -> bool {
-        self.0.contains_key(&watch)
+        self.nodes.contains_key(&watch)
     }
 
     pub(super) fn remove(&mut self, watch: i32) {
-        self.0.remove(&watch);
+        let Some(node) = self.nodes.remove(&watch) else { return };
+        let hash = hash(&self.hasher, &node);
+        if let Ok(child) = self.children.find_entry(hash, |other| *other == watch) {
+            child.remove();
+        }
     }
 
     /// Returns the watches from a directory up to the top of its area. Returns `None` if a directory
@@ -40,12 +53,12 @@ impl Table {
         let mut found = Vec::new();
         let mut at = Some(watch);
         while let Some(watch) = at {
-            let node = self.0.get(&watch)?;
+            let node = self.nodes.get(&watch)?;
             found.push((watch, node));
             at = node.parent;
             // The chain of parents is longer than the table, so it contains a cycle: an outdated entry
             // places a directory below itself.
-            if found.len() > self.0.len() {
+            if found.len() > self.nodes.len() {
                 return None;
             }
         }
@@ -73,13 +86,15 @@ impl Table {
 
     /// Returns whether `watch` is the watch of the subdirectory `name` of `parent`.
     pub(super) fn is_child(&self, watch: i32, parent: i32, name: &[u8]) -> bool {
-        self.0.get(&watch).is_some_and(|node| node.parent == Some(parent) && *node.name == *name)
+        self.nodes
+            .get(&watch)
+            .is_some_and(|node| node.parent == Some(parent) && *node.name == *name)
     }
 
     /// Returns the watch of the subdirectory `name` of `parent`.
     pub(super) fn child(&self, parent: i32, name: &[u8]) -> Option<i32> {
-        let is_child = |node: &Node| node.parent == Some(parent) && *node.name == *name;
-        self.0.iter().find(|(_, node)| is_child(node)).map(|(watch, _)| *watch)
+        let hash = self.hasher.hash_one((Some(parent), name));
+        self.children.find(hash, |&watch| self.is_child(watch, parent, name)).copied()
     }
 
     /// Removes a directory and all directories below it, and returns their watches. Also removes
@@ -88,12 +103,16 @@ impl Table {
         let is_below = |&watch: &i32| {
             self.up(watch).is_none_or(|up| up.iter().any(|(above, _)| *above == top))
         };
-        let found: Vec<i32> = self.0.keys().copied().filter(|watch| is_below(watch)).collect();
-        for watch in &found {
-            self.0.remove(watch);
+        let found: Vec<i32> = self.nodes.keys().copied().filter(|watch| is_below(watch)).collect();
+        for &watch in &found {
+            self.remove(watch);
         }
         found
     }
+}
+
+fn hash(hasher: &RandomState, node: &Node) -> u64 {
+    hasher.hash_one((node.parent, &node.name[..]))
 }
 
 #[cfg(test)]

@@ -63,7 +63,12 @@ impl Noted {
             Ok(answer) => Some(answer),
             Err(NoWatcher::NotRunning) => None,
             Err(error) => {
-                settings.report(&CommandError::failed("'lop watch' cannot be used").because(error));
+                settings.report(
+                    &CommandError::failed(
+                        "cannot get the changes from 'lop watch', so the scan examines everything",
+                    )
+                    .because(error),
+                );
                 None
             }
         };

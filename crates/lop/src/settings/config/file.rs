@@ -22,7 +22,7 @@ const OF_SYSTEM: &str = "/etc/lop/config.toml";
 const MAX_BYTES: usize = 1 << 20;
 
 /// The hint for a file that cannot be used.
-const WITHOUT: &str = "to run lop without a configuration, set LOP_CONFIG to an empty text";
+const WITHOUT: &str = "to run lop without a configuration, set LOP_CONFIG to an empty string";
 
 /// A configuration file, which need not exist.
 #[derive(Debug)]

@@ -27,7 +27,7 @@ fn objection<T>(why: impl Into<String>, hint: &'static str) -> Checked<T> {
 pub(super) fn path(text: &str) -> Checked<PathBuf> {
     if text.contains('\0') {
         return objection(
-            format!("{text:?} contains a NUL, which no path can"),
+            format!("{text:?} contains a NUL byte, and no path can contain one"),
             "correct the path",
         );
     }

@@ -64,7 +64,7 @@ impl Drop for Watched {
 fn without_a_watcher_the_start_page_says_nothing() {
     let server = TestServer::scanned(&TreeBuilder::new().file("a", "x"));
     assert!(server.page("/").contains("id=\"changed\" hidden>"));
-    assert!(server.page("/changed").contains("lop watch does not run for this catalog"));
+    assert!(server.page("/changed").contains("lop watch is not running for this catalog"));
     let news = server.json("/api/news");
     assert_eq!((&news["watcher"], &news["text"]), (&"none".into(), &().into()), "{news}");
 }
@@ -129,7 +129,7 @@ fn a_watcher_that_does_not_answer_does_not_hold_up_the_page() {
     let server = TestServer::scanned(&TreeBuilder::new().file("a", "x"));
     let [path, _] = watcher_paths(server.app.catalog_path());
     let _listener = UnixListener::bind(path).expect("listens");
-    assert!(server.page("/").contains("What has changed since the last scan is unknown: "));
-    assert!(server.page("/changed").contains("lop watch runs, but cannot be asked: "));
+    assert!(server.page("/").contains("The changes since the last scan are unknown: "));
+    assert!(server.page("/changed").contains("lop watch is running but did not answer: "));
     assert_eq!(server.json("/api/news")["watcher"], "silent");
 }
