@@ -225,11 +225,11 @@ fn files_of_an_incomplete_listing_are_kept() {
     assert_eq!(again.known(), ["a"]);
 }
 
-/// Returns the time this many milliseconds after the last change to the files of [`pairs`].
+/// Returns the time this many milliseconds after the first change to the files of [`pairs`].
 fn after(tree: &TempTree, milliseconds: u64) -> SystemTime {
     let files = ["a", "d/b", "d/sub/c"].map(|name| stat(&tree.join(name)).ctime_ns);
-    let last = files.into_iter().max().expect("files").cast_unsigned();
-    SystemTime::UNIX_EPOCH + Duration::from_nanos(last) + Duration::from_millis(milliseconds)
+    let first = files.into_iter().min().expect("files").cast_unsigned();
+    SystemTime::UNIX_EPOCH + Duration::from_nanos(first) + Duration::from_millis(milliseconds)
 }
 
 #[test]

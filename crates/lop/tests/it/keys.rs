@@ -31,7 +31,7 @@ const RARE: &[&str] = &[
 ];
 
 /// Commands that do not print JSON, and servers, which do not end by themselves.
-const WITHOUT: &[&str] = &["completions", "man", "serve", "share"];
+const WITHOUT: &[&str] = &["completions", "look", "man", "serve", "share"];
 
 /// The keys of all documents, and the commands that printed them.
 #[derive(Default)]

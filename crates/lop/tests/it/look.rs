@@ -239,10 +239,10 @@ fn a_terminal_is_required() {
     };
     let screen = tmux.wait_for("ended=2");
     assert!(screen.contains("this terminal cannot move its cursor"), "{screen}");
-    tmux.type_line("clear; \"$LOP\" look /nowhere; echo ended=$?");
-    let screen = tmux.wait_for("ended=5");
+    tmux.type_line("clear; \"$LOP\" look /nowhere; echo second=$?");
+    let screen = tmux.wait_for("second=5");
     assert!(screen.contains("/nowhere: not in the catalog"), "{screen}");
-    tmux.type_line("clear; \"$LOP\" --catalog no.db look; echo ended=$?");
-    let screen = tmux.wait_for("ended=5");
+    tmux.type_line("clear; \"$LOP\" --catalog no.db look; echo third=$?");
+    let screen = tmux.wait_for("third=5");
     assert!(screen.contains("no.db"), "{screen}");
 }
