@@ -374,7 +374,7 @@ fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let building = Building(aside.clone());
     let catalog = Catalog::connect(&aside)?;
     catalog.run(
-        "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+        "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
          PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF",
     )?;
     catalog.run(CACHE_SIZE)?;
