@@ -8,6 +8,7 @@ use action::plan::Kind;
 use crate::bindings::{self, Action, Place};
 use crate::effect::{Answer, Dialog, Effect};
 use crate::key::Key;
+use crate::list::List;
 use crate::views::View;
 use crate::views::folders::FoldersView;
 use crate::views::groups::GroupsView;
@@ -105,6 +106,11 @@ impl App {
                 _ => &self.runs,
             },
         }
+    }
+
+    /// Returns the cursor of the view.
+    pub(crate) fn list(&mut self) -> List {
+        *self.view_mut().list()
     }
 
     fn view_mut(&mut self) -> &mut dyn View {
@@ -207,7 +213,7 @@ impl App {
     fn fit(&mut self) {
         let height = self.height;
         let len = self.view().len();
-        self.view_mut().list_mut().fit(len, height);
+        self.view_mut().list().fit(len, height);
     }
 
     fn answer(&mut self, dialog: Dialog, key: Key) -> Vec<Effect> {
@@ -226,7 +232,7 @@ impl App {
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         let (height, len) = (self.height, self.view().len());
-        if self.view_mut().list_mut().go(action, len, height) {
+        if self.view_mut().list().go(action, len, height) {
             return Vec::new();
         }
         match action {

@@ -18,6 +18,7 @@ use ratatui_core::style::{Color, Modifier, Style};
 use crate::app::{App, TABS};
 use crate::bindings::hints;
 use crate::effect::Dialog;
+use crate::list::List;
 use crate::text::{at_ends, cut, cut_start, message, width, wrap};
 use crate::views::{Tone, View};
 
@@ -63,7 +64,8 @@ impl Theme {
 }
 
 /// Draws the whole screen.
-pub(crate) fn draw(app: &App, has_colors: bool, buffer: &mut Buffer) {
+pub(crate) fn draw(app: &mut App, has_colors: bool, buffer: &mut Buffer) {
+    let list = app.list();
     let area = buffer.area;
     let theme = Theme { has_colors };
     let Some(height) = body_height((area.width, area.height)) else {
@@ -80,7 +82,7 @@ pub(crate) fn draw(app: &App, has_colors: bool, buffer: &mut Buffer) {
     }
     page.line(1, &at_ends(&title, &order, columns), page.theme.bold());
     page.line(2, &format!("  {}", view.heading(columns - 2)), page.theme.bold());
-    page.rows(view);
+    page.rows(view, list);
     if let Some(Dialog::Menu { title, items, at }) = app.dialog() {
         let items: Vec<&str> = items.iter().map(|item| item.text.as_str()).collect();
         page.menu(title, &items, *at);
@@ -132,12 +134,12 @@ impl Page<'_> {
         }
     }
 
-    fn rows(&mut self, view: &dyn View) {
+    fn rows(&mut self, view: &dyn View, list: List) {
         let columns = usize::from(self.area.width) - 2;
-        let window = view.list().window(view.len(), self.height);
+        let window = list.window(view.len(), self.height);
         for (y, at) in (ABOVE..).zip(window.clone()) {
             let row = view.row(at, columns);
-            let is_current = at == view.list().at;
+            let is_current = at == list.at;
             let style = if is_current { Theme::cursor() } else { self.theme.of(row.tone) };
             let mark = if is_current { "> " } else { "  " };
             let gap = if is_current { columns.saturating_sub(width(&row.text)) } else { 0 };

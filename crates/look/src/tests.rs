@@ -131,10 +131,10 @@ impl Interface {
 
     /// Returns the screen. The folder of the test has another name each time, so it is replaced, and gaps in its
     /// lines, whose width depends on that name, are made equal.
-    fn screen(&self) -> String {
+    fn screen(&mut self) -> String {
         let (columns, lines) = self.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, lines)).expect("no terminal");
-        terminal.draw(|frame| draw(&self.app, false, frame.buffer_mut())).expect("draws");
+        terminal.draw(|frame| draw(&mut self.app, false, frame.buffer_mut())).expect("draws");
         let buffer = terminal.backend().buffer();
         let line = |y| {
             let (mut line, mut x) = (String::new(), 0);
@@ -159,7 +159,7 @@ impl Interface {
     }
 
     #[track_caller]
-    fn shows(&self, text: &str) {
+    fn shows(&mut self, text: &str) {
         let screen = self.screen();
         assert!(screen.contains(text), "no {text:?} in:\n{screen}");
     }
@@ -220,7 +220,7 @@ fn space_is_shown_by_directory() {
 
 #[test]
 fn a_narrow_terminal_shows_the_same_with_less_room() {
-    let interface = Interface::with_size(&photos(), (60, 12));
+    let mut interface = Interface::with_size(&photos(), (60, 12));
     assert_screen!("space_narrow", interface);
     assert_screen!("too_small", Interface::with_size(&photos(), (40, 10)));
     assert_screen!("tiny", Interface::with_size(&photos(), (7, 2)));

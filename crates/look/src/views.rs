@@ -9,6 +9,7 @@ pub(crate) mod folders;
 mod group;
 pub(crate) mod groups;
 pub(crate) mod help;
+mod listing;
 pub(crate) mod plan;
 pub(crate) mod runs;
 pub(crate) mod space;
@@ -128,10 +129,8 @@ pub(crate) trait View {
     /// Returns the totals of the list.
     fn totals(&self) -> String;
     /// Returns the cursor.
-    fn list(&self) -> &List;
-    /// Returns the cursor, for moving it.
-    fn list_mut(&mut self) -> &mut List;
-    /// Does what the user wants.
+    fn list(&mut self) -> &mut List;
+    /// Handles a key that does not move the cursor.
     fn act(&mut self, action: Action) -> Vec<Effect>;
 
     /// Returns the text that selects the rows.

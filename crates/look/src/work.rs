@@ -26,7 +26,7 @@ use runtime::epoch::now_ns;
 use space::{Comparisons, Space};
 
 use self::child::{Lop, Stop};
-pub(crate) use self::documents::{FolderKind, PlanFile, Related, Relation, Uniques};
+pub(crate) use self::documents::{FolderKind, PlanFile, Related, Relation, Unique, Uniques};
 use crate::error::with_causes;
 
 /// Work for another thread.

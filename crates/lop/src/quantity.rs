@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use runtime::age;
 
-pub(crate) use runtime::quantity::{count, counted, parse_size, size};
+pub(crate) use runtime::quantity::{append_counts, count, counted, parse_size, size};
 
 /// Parses a rate in bytes per second. Zero is refused.
 pub(crate) fn parse_rate(text: &str) -> Result<NonZeroU64, String> {
@@ -45,15 +45,6 @@ pub(crate) fn files_and_dirs(entries: u64, dirs: u64) -> String {
         (_, 0) => files,
         (0, dirs) => counted(dirs, "directory", "directories"),
         (_, dirs) => format!("{files} and {}", counted(dirs, "directory", "directories")),
-    }
-}
-
-/// Appends `, NUMBER WHAT` to a summary for each number that is not zero.
-pub(crate) fn append_counts<const N: usize>(text: &mut String, counts: [(u64, &str); N]) {
-    for (number, what) in counts {
-        if number > 0 {
-            text.push_str(&format!(", {} {what}", count(number)));
-        }
     }
 }
 

@@ -32,6 +32,15 @@ pub fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
+/// Appends `, NUMBER WHAT` to a summary for each number that is not zero.
+pub fn append_counts<const N: usize>(text: &mut String, counts: [(u64, &str); N]) {
+    for (number, what) in counts {
+        if number > 0 {
+            text.extend([", ", &count(number), " ", what]);
+        }
+    }
+}
+
 fn grouped(number: u128) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() * 4 / 3);

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use fsops::{Context, Lock, Op, Stat};
+use runtime::quantity::{append_counts, counted, size};
 
 use crate::error::Error;
 use crate::journal::actions::FileActions;
@@ -58,6 +59,30 @@ impl RunSummary {
     /// Returns whether an undo can restore files. A reflink leaves nothing to restore.
     pub fn can_be_undone(&self) -> bool {
         self.still_changed() > 0 && self.kind != Kind::Reflink
+    }
+
+    /// Returns what the run did, in words.
+    pub fn result(&self) -> String {
+        let mut text = match self.kind {
+            Kind::Sweep => counted(self.done, "entry", "entries"),
+            _ => counted(self.done, "file", "files"),
+        };
+        if self.freed > 0 {
+            text.push_str(&format!(", {} freed", size(self.freed)));
+        }
+        let others = [
+            (self.already, "already done"),
+            (self.failed, "left alone"),
+            (self.undone, "undone"),
+            (self.purged, "purged"),
+        ];
+        append_counts(&mut text, others);
+        text.push_str(if self.ended_ms.is_none() { ", interrupted" } else { "" });
+        if self.damaged > 0 {
+            let lines = counted(self.damaged, "line", "lines");
+            text.push_str(&format!(", {lines} of its journal damaged"));
+        }
+        text
     }
 }
 

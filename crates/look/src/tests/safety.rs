@@ -94,20 +94,20 @@ fn a_decision_about_several_groups_is_withdrawn_only_after_a_question() {
 fn the_space_bar_changes_only_the_row_of_the_cursor() {
     let mut interface = Interface::of(&photos());
     interface.types("2\r");
-    let fates = |interface: &Interface| -> Vec<bool> {
+    let fates = |interface: &mut Interface| -> Vec<bool> {
         let screen = interface.screen();
         let rows = screen.lines().skip(3).take(3);
         rows.map(|row| row[2..].starts_with("keep")).collect()
     };
-    let before = fates(&interface);
+    let before = fates(&mut interface);
     let removed = before.iter().position(|is_kept| !is_kept).expect("one would be removed");
     interface.types(&DOWN.repeat(removed)).types(" ");
     let mut expected = before;
     expected[removed] = true;
-    assert_eq!(fates(&interface), expected);
+    assert_eq!(fates(&mut interface), expected);
     interface.types(" ");
     expected[removed] = false;
-    assert_eq!(fates(&interface), expected);
+    assert_eq!(fates(&mut interface), expected);
 }
 
 #[test]
@@ -158,16 +158,16 @@ fn a_reload_keeps_the_filter_and_the_cursor() {
     let mut interface = Interface::of(&photos());
     interface.types(&format!("/o\r{DOWN}R"));
     interface.shows("/o");
-    let current = |interface: &Interface| {
+    let current = |interface: &mut Interface| {
         let screen = interface.screen();
         screen.lines().find(|row| row.starts_with('>')).map(str::to_owned)
     };
     interface.types("\x1b").types(DOWN);
-    let before = current(&interface);
+    let before = current(&mut interface);
     assert!(before.is_some());
     assert_eq!(interface.app.reload(), [Effect::Load(Load::Space)]);
     interface.load(Load::Space);
-    assert_eq!(current(&interface), before);
+    assert_eq!(current(&mut interface), before);
 }
 
 #[test]

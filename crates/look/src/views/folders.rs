@@ -7,76 +7,37 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{below, cut_start, name, width};
-use crate::views::{Remote, Row, Tone, View, empty_note, with_remark};
+use crate::views::listing::{Listing, Rows};
+use crate::views::{Row, Tone, View, with_remark};
 use crate::work::{FolderKind, Load, Related, Relation};
 
 /// The view.
-#[derive(Debug)]
-pub(crate) struct FoldersView {
-    related: Remote<Related>,
-    dir: Vec<u8>,
-    filter: String,
-    /// The positions of the listed relations.
-    order: Vec<usize>,
-    list: List,
+pub(crate) type FoldersView = Listing<Related>;
+
+impl Rows for Related {
+    type Row = Relation;
+
+    fn load(dir: Vec<u8>) -> Load {
+        Load::Folders(dir)
+    }
+
+    fn rows(&self) -> &[Relation] {
+        &self.relations
+    }
+
+    fn contains(relation: &Relation, needle: &Needle) -> bool {
+        relation.dirs.iter().any(|dir| needle.is_in(&dir.bytes()))
+    }
 }
 
-impl FoldersView {
-    pub(crate) fn new() -> FoldersView {
-        FoldersView {
-            related: Remote::Absent,
-            dir: b"/".to_vec(),
-            filter: String::new(),
-            order: Vec::new(),
-            list: List::default(),
-        }
-    }
-
-    /// Shows the folders below a directory. Returns the effect that compares them, unless they are compared already.
-    pub(crate) fn show(&mut self, dir: &[u8]) -> Vec<Effect> {
-        if self.dir == dir && !matches!(self.related, Remote::Absent) {
-            return Vec::new();
-        }
-        (self.dir, self.list) = (dir.to_vec(), List::default());
-        self.order.clear();
-        self.related.load(Load::Folders(dir.to_vec()))
-    }
-
-    /// Compares the folders again when they are needed.
-    pub(crate) fn forget(&mut self) {
-        self.related = Remote::Absent;
-        self.order.clear();
-    }
-
-    pub(crate) fn progress(&mut self, text: String) {
-        self.related = Remote::Loading(text);
-    }
-
-    pub(crate) fn set(&mut self, related: Result<Related, String>) {
-        self.related = Remote::of(related);
-        self.select();
-    }
-
-    fn select(&mut self) {
-        let Some(Related { relations, .. }) = self.related.ready() else { return };
-        let needle = Needle::new(self.filter.as_bytes());
-        let has = |one: &Relation| one.dirs.iter().any(|dir| needle.is_in(&dir.bytes()));
-        self.order = (0..relations.len()).filter(|&at| has(&relations[at])).collect();
-    }
-
-    fn relation(&self, row: usize) -> Option<&Relation> {
-        self.related.ready()?.relations.get(*self.order.get(row)?)
-    }
-
-    fn open(&self) -> Vec<Effect> {
-        let Some(relation) = self.relation(self.list.at) else { return Vec::new() };
-        let terms = relation.dirs.iter().map(|dir| Filter::term_below(&dir.bytes()));
-        let Some(terms) = terms.collect::<Option<Vec<String>>>() else {
-            let text = "The language of filters cannot express the names of these folders.";
-            return vec![Effect::Say(text.into())];
-        };
-        vec![Effect::ShowGroups(terms.join(" "))]
-    }
+/// Returns the effect that shows the groups in the folders of a relation.
+fn open(relation: &Relation) -> Vec<Effect> {
+    let terms = relation.dirs.iter().map(|dir| Filter::term_below(&dir.bytes()));
+    let Some(terms) = terms.collect::<Option<Vec<String>>>() else {
+        let text = "The language of filters cannot express the names of these folders.";
+        return vec![Effect::Say(text.into())];
+    };
+    vec![Effect::ShowGroups(terms.join(" "))]
 }
 
 /// Returns the folders of a relation, relative to a directory.
@@ -108,11 +69,11 @@ impl View for FoldersView {
     }
 
     fn len(&self) -> usize {
-        self.order.len()
+        self.selected()
     }
 
     fn row(&self, row: usize, columns: usize) -> Row {
-        let Some(relation) = self.relation(row) else { return Row::default() };
+        let Some(relation) = self.get(row) else { return Row::default() };
         let Relation { kind, percent, files, reclaimable_bytes, .. } = relation;
         let (kind, files) = (kind.word(), count(*files));
         let text =
@@ -122,16 +83,12 @@ impl View for FoldersView {
     }
 
     fn note(&self) -> Option<String> {
-        let empty = || {
-            let everything = "No equal, contained or overlapping folders here.";
-            self.order.is_empty().then(|| empty_note(&self.filter, everything))
-        };
-        self.related.note().or_else(empty)
+        self.note_or(|_| "No equal, contained or overlapping folders here.")
     }
 
     fn totals(&self) -> String {
-        let sets = counted(self.order.len() as u64, "set of folders", "sets of folders");
-        let Some(Related { remarks, .. }) = self.related.ready() else { return String::new() };
+        let sets = counted(self.len() as u64, "set of folders", "sets of folders");
+        let Some(Related { remarks, .. }) = self.ready() else { return String::new() };
         match self.len() {
             _ if !remarks.is_empty() => with_remark(sets, remarks),
             0 => sets,
@@ -139,18 +96,14 @@ impl View for FoldersView {
         }
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::Open => self.open(),
-            Action::Back => self.related.stop(Load::Folders(Vec::new())),
+            Action::Open => self.current().map(open).unwrap_or_default(),
+            Action::Back => self.stop(),
             _ => Vec::new(),
         }
     }
@@ -160,9 +113,7 @@ impl View for FoldersView {
     }
 
     fn set_filter(&mut self, text: &str) -> Result<(), String> {
-        text.clone_into(&mut self.filter);
-        self.list = List::default();
-        self.select();
+        self.filter_by(text);
         Ok(())
     }
 }

@@ -234,11 +234,7 @@ impl View for GroupsView {
         )
     }
 
-    fn list(&self) -> &List {
-        self.open.as_ref().map_or(&self.list, |open| &open.list)
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         self.open.as_mut().map_or(&mut self.list, |open| &mut open.list)
     }
 

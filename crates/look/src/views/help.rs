@@ -55,11 +55,7 @@ impl View for HelpView {
         "Files change only after a question. See also: lop man look".into()
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 

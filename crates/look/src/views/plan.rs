@@ -125,11 +125,7 @@ impl View for PlanView {
         with_remark(text, &plan.messages)
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 
@@ -212,11 +208,7 @@ impl View for OutcomeView {
         }
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 

@@ -1,7 +1,7 @@
 //! The runs that changed files, newest first.
 
 use action::run::RunSummary;
-use runtime::quantity::{count, counted, size};
+use runtime::quantity::counted;
 
 use crate::bindings::{Action, Place};
 use crate::effect::{Dialog, Effect, action_name};
@@ -51,24 +51,6 @@ pub(crate) fn ask_undo(run: u64, files: u64) -> Effect {
     Effect::Ask(Dialog::Confirm { question, effect: Box::new(Effect::Load(Load::Undo(run))) })
 }
 
-fn result(run: &RunSummary) -> String {
-    let mut text = counted(run.done, "file", "files");
-    if run.freed > 0 {
-        text.push_str(&format!(", {} freed", size(run.freed)));
-    }
-    let others = [
-        (run.already, "already done"),
-        (run.failed, "left alone"),
-        (run.undone, "undone"),
-        (run.purged, "purged"),
-    ];
-    for (number, what) in others.into_iter().filter(|(number, _)| *number > 0) {
-        text.push_str(&format!(", {} {what}", count(number)));
-    }
-    text.push_str(if run.ended_ms.is_none() { ", interrupted" } else { "" });
-    text
-}
-
 impl View for RunsView {
     fn place(&self) -> Place {
         Place::Runs
@@ -92,7 +74,7 @@ impl View for RunsView {
         };
         let start = (self.local_time)(run.started_ms);
         let (number, action) = (run.run, action_name(run.kind));
-        let text = format!("{number:>5}  {start:<16}  {action:<13}  {}", result(run));
+        let text = format!("{number:>5}  {start:<16}  {action:<13}  {}", run.result());
         let tone = if run.can_be_undone() { Tone::Plain } else { Tone::Quiet };
         Row { text: cut(&text, columns), tone }
     }
@@ -107,11 +89,7 @@ impl View for RunsView {
         if self.len() > 0 { format!("{runs}; u undoes the selected run") } else { runs }
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 

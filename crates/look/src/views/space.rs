@@ -272,11 +272,7 @@ impl View for SpaceView {
         text + if is_outdated { "; a run has changed files since the scan" } else { "" }
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 

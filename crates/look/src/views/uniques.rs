@@ -7,61 +7,26 @@ use crate::bindings::{Action, Place};
 use crate::effect::Effect;
 use crate::list::List;
 use crate::text::{below, cut_start, message, name, width};
-use crate::views::{Remote, Row, Tone, View, empty_note, with_remark};
-use crate::work::{Load, Uniques};
+use crate::views::listing::{Listing, Rows};
+use crate::views::{Row, Tone, View, with_remark};
+use crate::work::{Load, Unique, Uniques};
 
 /// The view.
-#[derive(Debug)]
-pub(crate) struct UniquesView {
-    uniques: Remote<Uniques>,
-    dir: Vec<u8>,
-    filter: String,
-    /// The positions of the listed files.
-    order: Vec<usize>,
-    list: List,
-}
+pub(crate) type UniquesView = Listing<Uniques>;
 
-impl UniquesView {
-    pub(crate) fn new() -> UniquesView {
-        UniquesView {
-            uniques: Remote::Absent,
-            dir: b"/".to_vec(),
-            filter: String::new(),
-            order: Vec::new(),
-            list: List::default(),
-        }
+impl Rows for Uniques {
+    type Row = Unique;
+
+    fn load(dir: Vec<u8>) -> Load {
+        Load::Uniques(dir)
     }
 
-    /// Shows the files of a directory. Returns the effect that finds them, unless they are known already.
-    pub(crate) fn show(&mut self, dir: &[u8]) -> Vec<Effect> {
-        if self.dir == dir && !matches!(self.uniques, Remote::Absent) {
-            return Vec::new();
-        }
-        (self.dir, self.list) = (dir.to_vec(), List::default());
-        self.order.clear();
-        self.uniques.load(Load::Uniques(dir.to_vec()))
+    fn rows(&self) -> &[Unique] {
+        &self.files
     }
 
-    /// Finds the files again when they are needed.
-    pub(crate) fn forget(&mut self) {
-        self.uniques = Remote::Absent;
-        self.order.clear();
-    }
-
-    pub(crate) fn progress(&mut self, text: String) {
-        self.uniques = Remote::Loading(text);
-    }
-
-    pub(crate) fn set(&mut self, uniques: Result<Uniques, String>) {
-        self.uniques = Remote::of(uniques);
-        self.select();
-    }
-
-    fn select(&mut self) {
-        let Some(Uniques { files, .. }) = self.uniques.ready() else { return };
-        let needle = Needle::new(self.filter.as_bytes());
-        let has = |&at: &usize| needle.is_in(&files[at].path.bytes());
-        self.order = (0..files.len()).filter(has).collect();
+    fn contains(file: &Unique, needle: &Needle) -> bool {
+        needle.is_in(&file.path.bytes())
     }
 }
 
@@ -91,13 +56,11 @@ impl View for UniquesView {
     }
 
     fn len(&self) -> usize {
-        self.order.len()
+        self.selected()
     }
 
     fn row(&self, row: usize, columns: usize) -> Row {
-        let at = self.order.get(row);
-        let file = at.zip(self.uniques.ready()).and_then(|(&at, all)| all.files.get(at));
-        let Some(file) = file else { return Row::default() };
+        let Some(file) = self.get(row) else { return Row::default() };
         let path = file.path.bytes();
         let text = format!("{:>11}  ", size(file.size));
         let state = file.state.as_deref().map(|state| format!("  ({})", message(state)));
@@ -109,14 +72,11 @@ impl View for UniquesView {
     }
 
     fn note(&self) -> Option<String> {
-        let empty = |uniques: &Uniques| {
-            self.order.is_empty().then(|| empty_note(&self.filter, claim(uniques)))
-        };
-        self.uniques.note().or_else(|| self.uniques.ready().and_then(empty))
+        self.note_or(claim)
     }
 
     fn totals(&self) -> String {
-        let Some(uniques) = self.uniques.ready() else { return String::new() };
+        let Some(uniques) = self.ready() else { return String::new() };
         let Uniques { of, certain, bytes, unknown, not_counted, remarks, .. } = uniques;
         let (certain, files, bytes) =
             (count(*certain), counted(*of, "file", "files"), size(*bytes));
@@ -135,17 +95,13 @@ impl View for UniquesView {
         with_remark(text, remarks)
     }
 
-    fn list(&self) -> &List {
-        &self.list
-    }
-
-    fn list_mut(&mut self) -> &mut List {
+    fn list(&mut self) -> &mut List {
         &mut self.list
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
         match action {
-            Action::Back => self.uniques.stop(Load::Uniques(Vec::new())),
+            Action::Back => self.stop(),
             _ => Vec::new(),
         }
     }
@@ -155,9 +111,7 @@ impl View for UniquesView {
     }
 
     fn set_filter(&mut self, text: &str) -> Result<(), String> {
-        text.clone_into(&mut self.filter);
-        self.list = List::default();
-        self.select();
+        self.filter_by(text);
         Ok(())
     }
 }

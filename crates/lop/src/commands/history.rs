@@ -5,7 +5,6 @@ mod run;
 use std::cell::Cell;
 use std::io::{self, Write};
 
-use action::plan::Kind;
 use action::run::{RunSummary, Runs};
 use action::trash::TrashSummary;
 use catalog::Catalog;
@@ -17,7 +16,7 @@ use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::output::formats::document_with;
 use crate::output::stdout;
-use crate::quantity::{append_counts, counted, local_time, size};
+use crate::quantity::{append_counts, counted, local_time};
 use crate::settings::Settings;
 
 /// Runs the command.
@@ -76,7 +75,7 @@ impl Run {
 fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Result<()> {
     write!(out, "{:>4}  {}  {:<10}  ", run.number(), local_time(run.started_ms()), run.word())?;
     match run {
-        Run::Files(run) => writeln!(out, "{}", of_files(run)),
+        Run::Files(run) => writeln!(out, "{}", run.result()),
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
             // For an unfinished run, the line shows the location of its trees, so that the user can inspect them.
@@ -88,29 +87,6 @@ fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Resul
             writeln!(out)
         }
     }
-}
-
-fn of_files(run: &RunSummary) -> String {
-    let mut text = match run.kind {
-        Kind::Sweep => counted(run.done, "entry", "entries"),
-        _ => counted(run.done, "file", "files"),
-    };
-    if run.freed > 0 {
-        text.push_str(&format!(", {} freed", size(run.freed)));
-    }
-    let others = [
-        (run.already, "already done"),
-        (run.failed, "left alone"),
-        (run.undone, "undone"),
-        (run.purged, "purged"),
-    ];
-    append_counts(&mut text, others);
-    text.push_str(if run.ended_ms.is_none() { ", interrupted" } else { "" });
-    if run.damaged > 0 {
-        let lines = counted(run.damaged, "line", "lines");
-        text.push_str(&format!(", {lines} of its journal damaged"));
-    }
-    text
 }
 
 fn of_trees(run: &TrashSummary) -> String {

@@ -173,6 +173,17 @@ fn signals_end_the_program_and_restore_the_terminal() {
     }
 }
 
+/// Waits until a process has ended.
+#[track_caller]
+fn wait_for_end(process: &str) {
+    let mut checks = 0;
+    while fs::metadata(format!("/proc/{process}/stat")).is_ok() {
+        checks += 1;
+        assert!(checks < 3000, "process {process} goes on without a terminal");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn the_program_ends_with_its_terminal() {
     let lop = scanned();
@@ -184,12 +195,7 @@ fn the_program_ends_with_its_terminal() {
             send("-KILL", &tmux.value("#{pane_pid}"));
         }
         drop(tmux);
-        let mut checks = 0;
-        while fs::metadata(format!("/proc/{process}/stat")).is_ok() {
-            checks += 1;
-            assert!(checks < 3000, "process {process} goes on without a terminal");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        wait_for_end(&process);
     }
 }
 
@@ -200,12 +206,7 @@ fn a_hang_up_ends_the_program_even_if_the_signal_is_ignored() {
     tmux.wait_for("photos/");
     let process = process(&tmux);
     drop(tmux);
-    let mut checks = 0;
-    while fs::metadata(format!("/proc/{process}/stat")).is_ok() {
-        checks += 1;
-        assert!(checks < 3000, "process {process} goes on without a terminal");
-        std::thread::sleep(std::time::Duration::from_millis(10));
-    }
+    wait_for_end(&process);
 }
 
 #[test]
