@@ -1,7 +1,7 @@
 //! The state of the whole interface: five lists, a page above them, a dialog above all, and a message.
 //!
-//! The state changes only by keys and news. It has no access to the terminal, the catalog and other
-//! processes: what has to be done there is returned as [`Effect`]s.
+//! Only keys and news change the state. The state has no access to the terminal, the catalog or other processes. It
+//! returns work for them as [`Effect`]s.
 
 use action::plan::Kind;
 
@@ -42,11 +42,11 @@ pub(crate) struct App {
     folders: FoldersView,
     uniques: UniquesView,
     runs: RunsView,
-    /// The last page is on the screen.
+    /// The open pages. The screen shows the last one.
     pages: Vec<Page>,
     dialog: Option<Dialog>,
     message: String,
-    /// The message, if another process has changed the catalog.
+    /// The message to show if another process has changed the catalog.
     outdated: Option<&'static str>,
     /// The action of the last plan.
     kind: Kind,
@@ -57,7 +57,8 @@ pub(crate) struct App {
 }
 
 impl App {
-    /// Starts in the view of space, at a directory. `rows` is as in [`App::resize`].
+    /// Creates the state, with the space of a directory on the screen. `rows` has the same meaning as in
+    /// [`App::resize`].
     pub(crate) fn new(
         dir: Option<Vec<u8>>,
         local_time: fn(i64) -> String,
@@ -82,17 +83,17 @@ impl App {
         app
     }
 
-    /// Returns the first effects.
+    /// Returns the effects that load the first list.
     pub(crate) fn start(&mut self) -> Vec<Effect> {
         self.space.load()
     }
 
-    /// Returns the number of the view below all pages.
+    /// Returns the index of the current list, which pages may cover.
     pub(crate) fn tab(&self) -> usize {
         self.tab
     }
 
-    /// Returns what is on the screen.
+    /// Returns the view on the screen.
     pub(crate) fn view(&self) -> &dyn View {
         match self.pages.last() {
             Some(Page::Help(help)) => help,
@@ -145,8 +146,8 @@ impl App {
         self.message = text.into();
     }
 
-    /// Notes that the screen has room for this many rows, or that it is too small to show anything. Then nobody can
-    /// see a question, so an open one is cancelled.
+    /// Notes that the screen has room for this many rows, or that it is too small to show anything. A screen that is
+    /// too small hides an open question, so this cancels the question.
     pub(crate) fn resize(&mut self, rows: Option<usize>) {
         (self.height, self.is_hidden) = (rows.unwrap_or(0), rows.is_none());
         if self.is_hidden {
@@ -155,12 +156,13 @@ impl App {
         self.fit();
     }
 
-    /// Notes whether another process has changed the catalog, with a message. Returns whether that is new.
+    /// Stores the message about a change of the catalog by another process, or `None`. Returns whether this differs
+    /// from before.
     pub(crate) fn set_outdated(&mut self, outdated: Option<&'static str>) -> bool {
         std::mem::replace(&mut self.outdated, outdated) != outdated
     }
 
-    /// Forgets everything that was loaded, and loads what is on the screen.
+    /// Drops the loaded data, and loads the sizes, the current list and an open plan again.
     pub(crate) fn reload(&mut self) -> Vec<Effect> {
         self.outdated = None;
         self.groups.forget();
@@ -168,7 +170,7 @@ impl App {
         self.uniques.forget();
         let mut effects = self.space.load();
         effects.extend(match self.tab {
-            // The groups may be those of some folders.
+            // The list may show the groups of some folders, which `show_tab` would replace.
             1 => self.groups.load(),
             _ => self.show_tab(),
         });
@@ -178,7 +180,7 @@ impl App {
         effects
     }
 
-    /// Acts on a key.
+    /// Handles a key, and returns the effects for the event loop.
     pub(crate) fn key(&mut self, key: Key) -> Vec<Effect> {
         self.message.clear();
         let action = bindings::action(key, self.view().place());
@@ -197,7 +199,7 @@ impl App {
         effects
     }
 
-    /// Acts on the result of work.
+    /// Handles a report of work, and returns the effects for the event loop.
     pub(crate) fn news(&mut self, news: News) -> Vec<Effect> {
         match news {
             News::Progress(slot, text) => self.progress(slot, text),
@@ -255,7 +257,7 @@ impl App {
         }
     }
 
-    /// Leaves a page, or clears the filter, or lets the view go back.
+    /// Leaves a page, returns to the list of folders, clears the filter, or lets the view go back.
     fn back(&mut self, action: Action) -> Vec<Effect> {
         if let Some(page) = self.pages.last() {
             if matches!(page, Page::Outcome(outcome) if outcome.is_running()) {
@@ -274,7 +276,7 @@ impl App {
         }
         let is_list = self.view().place() != Place::Group;
         if action == Action::Back && is_list && !self.view().filter().is_empty() {
-            // An empty text selects all rows, so this cannot fail.
+            // An empty text selects all rows, so the call cannot fail.
             let _cleared = self.view_mut().set_filter("");
             return Vec::new();
         }
@@ -356,7 +358,7 @@ impl App {
         vec![Effect::Load(load)]
     }
 
-    /// Returns whether a plan with this action is being made.
+    /// Returns whether lop is making a plan with this action.
     fn is_planning(&self, kind: Kind) -> bool {
         self.kind == kind
             && matches!(self.pages.first(), Some(Page::Plan(plan)) if plan.is_loading())
@@ -380,7 +382,7 @@ impl App {
             Loaded::Uniques(uniques) => self.uniques.set(uniques),
             Loaded::Runs(runs) => self.runs.set(runs),
             Loaded::Plan(plan) => {
-                // The help may be above the plan.
+                // The help may cover the plan.
                 if let Some(Page::Plan(view)) = self.pages.first_mut() {
                     view.set(plan);
                 }
@@ -389,7 +391,7 @@ impl App {
                 if let Some(Page::Outcome(view)) = self.pages.first_mut() {
                     view.set(outcome);
                 }
-                // The run has changed the catalog, and this program is up to date with that.
+                // The run has changed the catalog, so the interface loads it again.
                 return vec![Effect::Reload];
             }
         }

@@ -1,11 +1,11 @@
-//! The keys and what they do.
+//! The keys and their actions.
 //!
-//! [`SECTIONS`] is the only list of keys: it decides what a key does, and the help and the last line of the
-//! screen show it. A key MUST NOT have two meanings in one place, which a test checks.
+//! [`SECTIONS`] is the only list of keys: it gives each key its action, and the help and the last line of the screen
+//! show it. A key MUST NOT have two meanings in one place. A test checks this.
 
 use crate::key::Key;
 
-/// What the user wants.
+/// An action that the user requests with a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Up,
@@ -31,13 +31,13 @@ pub(crate) enum Action {
     ByReclaimable,
     ByGrown,
     ByCopies,
-    /// Keep the file of the cursor, or no longer.
+    /// Keeps the file of the cursor, or removes it if it is kept.
     Toggle,
-    /// Keep only the file of the cursor.
+    /// Keeps only the file of the cursor.
     Only,
-    /// Keep a file by rules.
+    /// Asks for the rule that chooses the kept file of a group.
     Rules,
-    /// The same for all groups of the list.
+    /// Asks for the rule that chooses the kept file of each group in the list.
     RulesForAll,
     LeaveAlone,
     Withdraw,
@@ -47,7 +47,7 @@ pub(crate) enum Action {
 }
 
 impl Action {
-    /// Returns whether the user may want this while nothing is shown, because the terminal is too small.
+    /// Returns whether the action has an effect while the terminal is too small to show anything.
     pub(crate) fn is_safe_unseen(self) -> bool {
         matches!(self, Action::Quit | Action::Suspend | Action::Redraw)
     }
@@ -75,16 +75,16 @@ pub(crate) struct Binding {
     /// The keys as the help shows them.
     pub(crate) label: &'static str,
     pub(crate) action: Action,
-    /// What the keys do, for the help.
+    /// Describes the action in the help.
     pub(crate) does: &'static str,
-    /// A word for the last line of the screen, or an empty text.
+    /// Describes the action in the last line of the screen. If empty, that line does not contain the keys.
     pub(crate) hint: &'static str,
 }
 
 /// The keys of some places.
 #[derive(Debug)]
 pub(crate) struct Section {
-    /// Everywhere if empty.
+    /// The places in which the keys have their meanings. An empty list means all places.
     pub(crate) places: &'static [Place],
     pub(crate) bindings: &'static [Binding],
 }
@@ -103,7 +103,8 @@ use Action as A;
 use Key::Char as C;
 use Place::{Folders, Group, Groups, Outcome, Plan, Runs, Space, Uniques};
 
-/// All keys. Those of a place come first, because the last line of the screen shows as many as it has room for.
+/// All keys. The keys of a place come first, because the last line of the screen shows only as many keys as fit into
+/// it.
 pub(crate) static SECTIONS: [Section; 8] = [
     Section {
         places: &[Space],
@@ -155,7 +156,7 @@ pub(crate) static SECTIONS: [Section; 8] = [
         bindings: &[key(&[C('u')], "u", A::Undo, "undo the run, after a question", "undo")],
     },
     Section {
-        // The lists whose rows a text can select.
+        // The user can filter the rows of these lists.
         places: &[Space, Groups, Folders, Uniques],
         bindings: &[key(&[C('/')], "/", A::Filter, "show only rows that contain a text", "filter")],
     },
@@ -188,18 +189,18 @@ static EVERYWHERE: [Binding; 22] = [
 ];
 
 impl Section {
-    /// Returns whether the keys have their meanings in a place.
+    /// Returns whether the keys of this section have their meanings in a place.
     pub(crate) fn is_in(&self, place: Place) -> bool {
         self.places.is_empty() || self.places.contains(&place)
     }
 }
 
-/// Returns the keys of a place, its own first.
+/// Returns the keys of a place. Its own keys come before those of all places.
 pub(crate) fn of(place: Place) -> impl Iterator<Item = &'static Binding> {
     SECTIONS.iter().filter(move |section| section.is_in(place)).flat_map(|one| one.bindings)
 }
 
-/// Returns what a key does in a place.
+/// Returns the action of a key in a place.
 pub(crate) fn action(key: Key, place: Place) -> Option<Action> {
     of(place).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
 }

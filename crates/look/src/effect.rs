@@ -1,4 +1,4 @@
-//! The work that a state machine cannot do itself, and the questions before it.
+//! The effects of keys: work that the state machines leave to the event loop, and questions to the user before it.
 
 mod dialog;
 
@@ -9,8 +9,8 @@ pub(crate) use self::dialog::{Answer, Dialog, action_name, kinds, rules};
 use crate::work::Load;
 
 impl Effect {
-    /// Returns whether the user wants this because of what the screen shows. If another process has changed the catalog
-    /// since, the screen may be wrong.
+    /// Returns whether the effect relies on the state of the catalog that the screen shows. The interface refuses such
+    /// an effect after another process has changed the catalog.
     pub(crate) fn needs_current_state(&self) -> bool {
         match self {
             Effect::Load(Load::Apply) | Effect::Decide(..) | Effect::Withdraw { .. } => true,
@@ -20,7 +20,7 @@ impl Effect {
     }
 }
 
-/// The work that a view cannot do itself.
+/// Work that a view leaves to the interface or the event loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     /// Ends the program.
@@ -31,18 +31,18 @@ pub(crate) enum Effect {
     Redraw,
     /// Starts work on another thread.
     Load(Load),
-    /// Stops work whose result is not needed any more.
+    /// Stops the work in the slot of this load.
     Cancel(Load),
-    /// Opens the catalog again and loads everything that is shown.
+    /// Loads the sizes, the current list and an open plan again from the catalog.
     Reload,
     /// Records a decision.
     Decide(Scope, Choice),
-    /// Withdraws the decision with this id, and says what was done.
+    /// Withdraws the decision with this id, and shows the message `done`.
     Withdraw { id: i64, done: String },
-    /// Asks the user.
+    /// Asks the user a question.
     Ask(Dialog),
     /// Shows a message.
     Say(String),
-    /// Shows the groups of some folders, which match a filter.
+    /// Shows the groups of some folders. The filter selects them.
     ShowGroups(String),
 }

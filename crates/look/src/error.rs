@@ -1,4 +1,4 @@
-//! The reasons why the interface cannot start or go on, and errors as text.
+//! The errors that end the interface, and the text of errors.
 
 use std::io;
 
@@ -8,13 +8,13 @@ use fsops::io_text;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The catalog cannot be opened.
+    /// Opening or reading the catalog failed.
     #[error(transparent)]
     Catalog(#[from] catalog::Error),
-    /// The terminal cannot be used.
+    /// An operation on the terminal failed.
     #[error("cannot use the terminal")]
     Terminal(#[source] io::Error),
-    /// No work can be started.
+    /// The system refused a resource that the threads need.
     #[error("cannot start threads")]
     Work(#[source] io::Error),
 }

@@ -1,8 +1,8 @@
 //! The keys of a terminal, and the bytes that a terminal sends for them.
 //!
-//! [`Decoder`] turns bytes into keys. A network may divide the bytes of one key, so the decoder keeps
-//! incomplete sequences. The same byte starts the sequences and is the Esc key, so the caller MUST call
-//! [`Decoder::flush`] if no more bytes arrive within a moment.
+//! [`Decoder`] turns bytes into keys. A network may divide the bytes of one key, so the decoder keeps incomplete
+//! sequences. The Esc key sends the byte with which the sequences start, so the caller MUST call [`Decoder::flush`] if
+//! no more bytes arrive within a moment.
 
 /// A key, or a key pressed together with Ctrl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,21 +37,23 @@ pub(crate) enum Key {
     BackTab,
     /// Backspace.
     Backspace,
-    /// A character of pasted text, which only texts accept.
+    /// A character of pasted text. Only a question for a text accepts it.
     Pasted(char),
 }
 
 const ESC: u8 = 0x1b;
-/// Longest sequence of a key that any terminal sends. Longer ones are not sequences of keys.
+/// Maximum number of bytes after `ESC [` without a final byte. Terminals send no longer sequences for keys, so the
+/// decoder skips them.
 const MAX_SEQUENCE: usize = 32;
 
 /// The beginning of the pending bytes.
 enum Begin {
-    /// This many bytes are a key, or a sequence without a meaning here.
+    /// The number of bytes of a key or of another sequence, and the key. `None` means that the bytes have no meaning
+    /// here.
     Key(usize, Option<Key>),
-    /// Pasted text begins or ends after this many bytes.
+    /// The number of bytes of a mark around pasted text. True if the text begins, false if it ends.
     Paste(usize, bool),
-    /// More bytes must follow.
+    /// The bytes are only a part of a sequence or a character.
     Incomplete,
 }
 
@@ -63,7 +65,7 @@ pub(crate) struct Decoder {
 }
 
 impl Decoder {
-    /// Returns the keys of all bytes that have arrived.
+    /// Takes bytes that have arrived, and returns the keys that are complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.pending.extend_from_slice(bytes);
         self.take(false)
@@ -74,7 +76,7 @@ impl Decoder {
         !self.pending.is_empty()
     }
 
-    /// Returns the keys of the pending bytes, after which no more will follow.
+    /// Returns the keys of the pending bytes, as if no more bytes followed.
     pub(crate) fn flush(&mut self) -> Vec<Key> {
         self.take(true)
     }
@@ -102,12 +104,12 @@ impl Decoder {
         keys
     }
 
-    /// Returns a key, or what it means in pasted text, where commands have no meaning.
+    /// Returns the meaning of a key. In pasted text, only characters have a meaning.
     fn unless_pasted(&mut self, key: Key) -> Option<Key> {
         match key {
             key if !self.is_pasting => return Some(key),
             Key::Char(letter) => return Some(Key::Pasted(letter)),
-            // The sequence at the end may be lost.
+            // The connection may lose the mark at the end of the text, so Ctrl-C ends the text, too.
             Key::Ctrl('c') => self.is_pasting = false,
             _ => {}
         }
@@ -133,7 +135,7 @@ fn begin(bytes: &[u8]) -> Begin {
     }
 }
 
-/// Decodes what follows `ESC [`: parameters, and a final byte (ECMA-48, section 5.4).
+/// Decodes the bytes after `ESC [`: parameters, and a final byte (ECMA-48, section 5.4).
 fn control_sequence(rest: &[u8]) -> Begin {
     match rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) {
         Some(end) => Begin::Key(end + 3, of_final(rest[end], &rest[..end])),

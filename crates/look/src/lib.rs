@@ -9,14 +9,14 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `session` | the event loop: keys and signals in, drawings and work out |
+//! | `session` | the event loop: receives keys and signals, draws, and starts work |
 //! | `terminal` | raw mode, the alternate screen, input, signals, suspending |
 //! | `screen` | draws the state into a buffer |
 //! | `app` | the state of the whole interface |
 //! | `views` | one state machine per list, without access to the terminal |
-//! | `effect` | work that the state cannot do itself, and questions to the user |
+//! | `effect` | work that the state leaves to the event loop, and questions to the user |
 //! | `work` | threads that read the catalog, and lop processes |
-//! | `bindings` | the keys, from which the help is made |
+//! | `bindings` | the keys and their actions, which the help lists |
 //! | `key` | keys, and the bytes that terminals send for them |
 //! | `list`, `text` | cursors and windows of lists; names and columns as text |
 

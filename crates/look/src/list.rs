@@ -1,12 +1,12 @@
 //! The cursor of a list, and the part of the list that is on the screen.
 //!
-//! Only the rows of the window are drawn, so the length of a list does not matter.
+//! The screen draws only the rows of the window, so the cost of a drawing does not depend on the length of the list.
 
 use std::ops::Range;
 
 use crate::bindings::Action;
 
-/// The position in a list. The list itself is elsewhere, because most lists are too long to copy.
+/// The position in a list. The views store the lists themselves, because most lists are too long to copy.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct List {
     /// The row of the cursor.
@@ -32,7 +32,7 @@ impl List {
         true
     }
 
-    /// Moves the window so that it contains the cursor, and the cursor to a row that exists.
+    /// Moves the cursor to a row that exists, and moves the window so that it contains the cursor.
     pub(crate) fn fit(&mut self, len: usize, height: usize) {
         self.at = self.at.min(len.saturating_sub(1));
         let lowest = (self.at + 1).saturating_sub(height);

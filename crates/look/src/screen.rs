@@ -3,13 +3,13 @@
 //! | line | contents |
 //! |---|---|
 //! | first | the lists, the current one in brackets |
-//! | second | what the list shows, and its order |
+//! | second | the title of the list, and its order |
 //! | third | the names of the columns |
 //! | then | the rows, with `>` at the cursor |
 //! | last but one | a message, a question, or the totals |
 //! | last | keys |
 //!
-//! Colours repeat what the text says, so the screen means the same without them.
+//! Colours only repeat information of the text, so the screen is complete without them.
 
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
@@ -22,7 +22,7 @@ use crate::list::List;
 use crate::text::{at_ends, cut, cut_start, message, width, wrap};
 use crate::views::{Tone, View};
 
-/// The smallest terminal on which the columns can be read.
+/// The smallest terminal with enough room for the columns.
 const MIN_COLUMNS: u16 = 60;
 const MIN_LINES: u16 = 10;
 /// Lines above and below the rows.
@@ -46,7 +46,8 @@ impl Theme {
         if self.has_colors { Style::new().add_modifier(Modifier::BOLD) } else { Style::new() }
     }
 
-    /// Returns the style of the row of the cursor. Reverse video is no colour, and `>` marks the row, too.
+    /// Returns the style of the row of the cursor. Terminals without colours show reverse video, too, and `>` also
+    /// marks the row.
     fn cursor() -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }
@@ -155,7 +156,7 @@ impl Page<'_> {
     /// Draws a menu above the rows.
     fn menu(&mut self, title: &str, items: &[&str], at: usize) {
         let columns = usize::from(self.area.width);
-        // The window contains the current item.
+        // The menu scrolls so that it shows the current item.
         let room = self.height.saturating_sub(2);
         let first = (at + 1).saturating_sub(room);
         let blank = " ".repeat(columns);
@@ -205,7 +206,7 @@ fn filter_keys() -> String {
     "Enter show only rows that contain the text  Esc back".into()
 }
 
-/// Returns as many keys as there is room for. The help and the end always have room.
+/// Returns as many keys as fit into the line. The line always contains the keys for help and for quitting.
 fn key_line(app: &App, columns: usize) -> String {
     let all: Vec<String> = hints(app.view().place()).collect();
     let (last, first): (Vec<String>, Vec<String>) =

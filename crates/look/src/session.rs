@@ -1,6 +1,6 @@
 //! The event loop: waits for keys, signals and the results of work, and draws the state after each of them.
 //!
-//! Nothing is drawn while nothing happens, so an idle interface sends no bytes through a slow connection.
+//! The program draws only after an event, so an idle interface sends no bytes.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -22,9 +22,9 @@ use crate::work::{Load, Loaded, News, Work};
 
 /// Time to wait for the rest of a key. Terminals send the bytes of a key at once, but networks may divide them.
 const REST_OF_KEY: Duration = Duration::from_millis(100);
-/// Time between two checks whether another process has changed the catalog. A check is one query of a number.
+/// Time between two checks whether another process has changed the catalog. A check queries only one number.
 const CHECK_INTERVAL: Duration = Duration::from_secs(2);
-/// Time that a decision waits for the commit of another process. No key has an effect meanwhile.
+/// Time that a decision waits for the commit of another process. Meanwhile, the event loop handles no keys.
 const DECISION_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Everything that the interface needs from its caller.
@@ -32,9 +32,10 @@ const DECISION_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Options {
     /// The catalog.
     pub catalog: Catalog,
-    /// The absolute path of the directory to start in; if `None`, the lowest one that contains all files.
+    /// The absolute path of the first directory to show. If `None`, the interface first shows the lowest directory that
+    /// contains all files.
     pub dir: Option<Vec<u8>>,
-    /// The program lop.
+    /// The path of the program lop.
     pub program: PathBuf,
     /// The directory for unnamed files with plans.
     pub temp_dir: PathBuf,
@@ -48,27 +49,27 @@ pub struct Options {
     pub local_time: fn(i64) -> String,
 }
 
-/// How the interface ended.
+/// The reason why the interface ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// The user quit.
     Quit,
-    /// A signal, which the caller must take its default action for.
+    /// A signal ended the interface. The caller must carry out the default action of the signal.
     Signal(i32),
-    /// The terminal is gone.
+    /// The terminal has hung up.
     HungUp,
 }
 
-/// Shows the catalog on a terminal until the user quits. The terminal is then as before.
+/// Shows the catalog on a terminal until the user quits, and then restores the terminal.
 ///
 /// # Errors
 ///
-/// Fails if the catalog cannot be read, if the terminal cannot be used, or if no thread can be started. Decisions that
-/// were recorded before stay recorded.
+/// Fails if an operation on the catalog or the terminal fails, or if the system refuses a resource for the threads. The
+/// catalog keeps the decisions that the user has made before.
 ///
 /// # Panics
 ///
-/// Panics if a thread panics. The terminal is then as before.
+/// Panics if a thread panics. The function restores the terminal before.
 pub fn run(options: Options) -> Result<End, Error> {
     let path = options.catalog.path().to_path_buf();
     let work = Work::new(options.program, path.clone(), options.temp_dir).map_err(Error::Work)?;
@@ -83,7 +84,7 @@ pub fn run(options: Options) -> Result<End, Error> {
     end
 }
 
-/// The catalog, and its state when it was loaded.
+/// The catalog, and its identity and version at the time of loading.
 struct OpenCatalog {
     decider: Decider,
     path: PathBuf,
@@ -103,18 +104,19 @@ impl OpenCatalog {
         self.decider.catalog()
     }
 
-    /// Returns a message if another process has changed, replaced or removed the catalog since it was loaded.
+    /// Returns a message if another process has changed, replaced or removed the catalog since this process loaded it.
     fn outdated(&self) -> Option<&'static str> {
-        // While another process commits, there is no answer. The next check sees the change.
+        // While another process commits, the query fails. The next check notices the change.
         let now = self.catalog().wait_at_most(Duration::ZERO);
         let now = now.and_then(|()| self.catalog().data_version());
-        // SQLite accepts every time.
+        // SQLite accepts every timeout.
         let _accepted = self.catalog().wait_at_most(DECISION_TIMEOUT);
         let is_changed = now.is_ok_and(|now| now != self.version);
         self.replaced().or_else(|| is_changed.then_some(CHANGED))
     }
 
-    /// Fails if a decision would be based on an old state, or would have to wait too long.
+    /// Fails if another process has changed the catalog since this process loaded it, or blocks it for longer than
+    /// [`DECISION_TIMEOUT`].
     fn check_current(&self) -> Result<(), String> {
         let now = self.catalog().data_version().map_err(|error| unrecorded(&error))?;
         let outdated = self.replaced().or_else(|| (now != self.version).then_some(CHANGED));
@@ -133,12 +135,12 @@ impl OpenCatalog {
     }
 }
 
-/// The messages after other processes have changed the catalog.
+/// The messages about changes of the catalog by other processes.
 const CHANGED: &str = "The catalog was changed; press R to reload.";
 const REPLACED: &str = "The catalog was replaced; quit, and start 'lop look' again.";
 const REMOVED: &str = "The catalog was removed; quit, and scan again.";
 
-/// Returns the message for a decision that cannot be stored.
+/// Returns the message for a decision that the catalog has not stored.
 fn unrecorded(error: &catalog::Error) -> String {
     if error.is_busy() {
         return "The catalog is in use by another process; try again.".into();
@@ -160,7 +162,7 @@ struct Session {
 }
 
 impl Session {
-    /// Runs until the end. A signal also ends it while the terminal takes no output.
+    /// Handles events until the interface ends. A signal ends the interface even while the terminal takes no output.
     fn run(&mut self) -> Result<End, Error> {
         match (self.events(), self.terminal.ending()) {
             (Err(Error::Terminal(_)), Some(signal)) => Ok(End::Signal(signal)),
@@ -239,7 +241,7 @@ impl Session {
         Ok(None)
     }
 
-    /// Does what the state cannot do itself.
+    /// Carries out effects. Returns the end of the interface if an effect ends it.
     fn apply(&mut self, effects: Vec<Effect>) -> Result<Option<End>, Error> {
         for effect in effects {
             match effect {
@@ -261,7 +263,7 @@ impl Session {
                 }
                 Effect::Decide(scope, choice) => self.decide(scope, choice),
                 Effect::Withdraw { id, done } => self.withdraw(id, done),
-                // The state has taken these itself.
+                // `App` has carried out these effects itself.
                 Effect::Ask(_) | Effect::Say(_) | Effect::ShowGroups(_) => {}
             }
         }

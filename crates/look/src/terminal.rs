@@ -1,10 +1,10 @@
 //! The terminal: raw mode, the alternate screen, input, and signals.
 //!
-//! The terminal MUST be restored however the program ends. [`Terminal`] restores it when it is dropped and
-//! before the process is suspended, and a panic hook restores it before the message of a panic. Signals
-//! end the event loop, which drops the terminal.
+//! However the program ends, it MUST restore the terminal. Dropping [`Terminal`] restores it, [`Terminal::suspend`]
+//! restores it before it stops the process, and a panic hook restores it before the message of a panic. Signals end the
+//! event loop, which drops the terminal.
 //!
-//! Input and output are files here, not those of a terminal library: such libraries do not notice that a
+//! This module reads and writes files instead of using a terminal library, because such libraries do not notice that a
 //! terminal has hung up, or miss signals while a terminal takes no output.
 
 mod ansi;
@@ -41,7 +41,8 @@ const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 const LEAVE: &[u8] = b"\x1b[?2004l\x1b[0m\x1b[?25h\x1b[?1049l";
 /// The size of a terminal that does not report its size.
 const DEFAULT_SIZE: (u16, u16) = (80, 24);
-/// The largest part of a terminal that is used. A terminal can report any size, and a drawing takes 40 bytes per cell.
+/// The largest part of a terminal that the interface uses. A terminal can report any size, and a drawing takes 40 bytes
+/// per cell.
 const MAX_SIZE: (u16, u16) = (1000, 500);
 /// Larger than the drawing of any screen, so that a drawing is one write.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -53,20 +54,20 @@ struct Entered {
     before: Termios,
 }
 
-/// The terminal, while it is in raw mode. A panic hook needs it, so it is in a static.
+/// The terminal while it is in raw mode. It is a static because the panic hook needs it.
 static ENTERED: Mutex<Option<Entered>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-/// What happened first.
+/// The event that ended a wait.
 #[derive(Debug)]
 pub(crate) enum Event {
     Input(Vec<u8>),
     Signal(Signal),
     /// The descriptor of the caller is readable.
     Woken,
-    /// Nothing happened in time.
+    /// The timeout expired before any event.
     Timeout,
-    /// The terminal is gone.
+    /// The terminal has hung up.
     HungUp,
 }
 
@@ -84,7 +85,8 @@ impl Terminal {
     ///
     /// # Errors
     ///
-    /// Fails if the terminal cannot be used or signals cannot be caught. The terminal is as before then.
+    /// Fails if an operation on the terminal fails, or if the system refuses to register the handlers of signals.
+    /// Restores the terminal before it fails.
     pub(crate) fn new(input: File, output: File) -> Result<Terminal, Error> {
         HOOK.call_once(restore_before_panics);
         let signals = Signals::catch().map_err(Error::Terminal)?;
@@ -101,16 +103,16 @@ impl Terminal {
         self.size
     }
 
-    /// Returns a signal that has arrived and ends the process. It also ends a drawing, with an error.
+    /// Returns a signal that has arrived and ends the process. Such a signal makes [`Terminal::draw`] fail.
     pub(crate) fn ending(&self) -> Option<i32> {
         self.signals.ending()
     }
 
-    /// Draws what has changed since the last drawing.
+    /// Draws the cells that have changed since the last drawing.
     ///
     /// # Errors
     ///
-    /// Fails if the terminal cannot be written.
+    /// Fails if a write to the terminal fails.
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> Result<(), Error> {
         let drawn = self.drawing.draw(|frame| draw(frame.buffer_mut()));
         drawn.map(drop).map_err(Error::Terminal)
@@ -144,7 +146,7 @@ impl Terminal {
     fn read(&mut self) -> Event {
         let mut bytes = [0; 256];
         match self.input.read(&mut bytes) {
-            // A terminal that has hung up is readable forever, so the end must not be ignored.
+            // A terminal that has hung up stays readable forever, so ignoring the end would cause an endless loop.
             Ok(0) => Event::HungUp,
             Ok(length) => Event::Input(bytes[..length].to_vec()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Event::Timeout,
@@ -153,22 +155,22 @@ impl Terminal {
         }
     }
 
-    /// Asks the terminal for its size, and draws everything with the next drawing.
+    /// Asks the terminal for its size, and clears it, so that the next drawing draws all cells.
     ///
     /// # Errors
     ///
-    /// Fails if the terminal cannot be written.
+    /// Fails if a write to the terminal fails.
     pub(crate) fn resize(&mut self) -> Result<(), Error> {
         self.size = size_of(&self.output);
         self.drawing = drawing(&self.output, &self.signals, self.size).map_err(Error::Terminal)?;
         self.write(CLEAR).map_err(Error::Terminal)
     }
 
-    /// Stops the process until it continues, with the terminal as it was before.
+    /// Restores the terminal and stops the process. Takes over the terminal again when the process continues.
     ///
     /// # Errors
     ///
-    /// Fails if the process cannot be stopped, or if the terminal cannot be taken over again.
+    /// Fails if stopping the process or taking over the terminal fails.
     pub(crate) fn suspend(&mut self) -> Result<(), Error> {
         leave();
         runtime::stop_process().map_err(Error::Terminal)?;
@@ -180,13 +182,14 @@ impl Terminal {
     ///
     /// # Errors
     ///
-    /// Fails if the terminal cannot be used.
+    /// Fails if an operation on the terminal fails.
     pub(crate) fn take_over(&mut self) -> Result<(), Error> {
         self.enter().map_err(Error::Terminal)?;
         self.resize()
     }
 
-    /// Enters raw mode and the alternate screen. Keeps the settings from before the first time.
+    /// Enters raw mode and the alternate screen. Stores the settings of the terminal, unless earlier settings are
+    /// stored already.
     fn enter(&mut self) -> io::Result<()> {
         let mut entered = ENTERED.lock();
         let now = tcgetattr(&self.input)?;
@@ -212,7 +215,7 @@ impl Drop for Terminal {
     }
 }
 
-/// Restores the terminal. Does nothing if that has happened already.
+/// Restores the terminal. A second call has no effect.
 fn leave() {
     let Some(entered) = ENTERED.lock().take() else { return };
     // If the terminal is gone, there is nothing to restore.

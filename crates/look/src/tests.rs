@@ -1,6 +1,6 @@
-//! Tests of the whole interface without a terminal: keys go in, and screens come out.
+//! Tests of the whole interface without a terminal. Each test types keys and compares the screens.
 //!
-//! The screens are files in `tests/screens`. `INSTA_UPDATE=always cargo test -p lop-look` writes them again.
+//! The expected screens are files in `tests/screens`. `INSTA_UPDATE=always cargo test -p lop-look` writes them again.
 
 mod safety;
 #[path = "../../serve/src/testing/scan.rs"]
@@ -31,7 +31,7 @@ struct Interface {
     decider: Decider,
     temp: TempTree,
     size: (u16, u16),
-    /// Work that no test process can do.
+    /// The requested work that needs a lop process. The tests do not start it.
     refused: Vec<Load>,
     has_quit: bool,
 }
@@ -59,7 +59,7 @@ impl Interface {
         interface
     }
 
-    /// Types text. Escape sequences are keys.
+    /// Types a text. Escape sequences in it are keys.
     fn types(&mut self, text: &str) -> &mut Interface {
         let mut decoder = Decoder::default();
         let mut keys = decoder.push(text.as_bytes());
@@ -129,8 +129,9 @@ impl Interface {
         self.apply(effects);
     }
 
-    /// Returns the screen. The folder of the test has another name each time, so it is replaced, and gaps in its
-    /// lines, whose width depends on that name, are made equal.
+    /// Returns the screen as text. The temporary directory has a different name each time, so the text contains `/r`
+    /// instead. The gaps in a line with this name depend on its length, so the text contains two spaces for each of
+    /// them.
     fn screen(&mut self) -> String {
         let (columns, lines) = self.size;
         let mut terminal = Terminal::new(TestBackend::new(columns, lines)).expect("no terminal");
@@ -169,7 +170,7 @@ fn root(temp: &TempTree) -> PathBuf {
     temp.path().canonicalize().expect("exists")
 }
 
-/// Asserts that the screen is the one in the file `name`.
+/// Asserts that the screen is equal to the one in the file `name`.
 macro_rules! assert_screen {
     ($name:literal, $interface:expr) => {
         insta::with_settings!({
@@ -261,7 +262,7 @@ fn files_are_chosen_one_by_one() {
     interface.types(&format!("{DOWN} "));
     interface.shows("chosen");
     interface.types(" ");
-    // Only the first file stays now, and it must.
+    // Only the first file stays now, so the user cannot remove it.
     interface.types("\x1b[H ");
     interface.shows("At least one file must stay.");
     let kept = interface.screen().matches("keep ").count();
@@ -330,7 +331,7 @@ fn files_change_only_after_a_question() {
     interface.refused.clear();
     interface.types("u");
     assert_eq!(interface.refused, [], "there is no run");
-    // The result of a run offers its undo.
+    // The page with the result of a run offers to undo it.
     let app = &mut interface.app;
     let effects = app.begin(Load::Apply);
     assert_eq!(effects, [Effect::Load(Load::Apply)]);

@@ -1,16 +1,16 @@
 //! Names, numbers and columns as text on the screen.
 //!
-//! A name can contain anything, so it reaches the screen only through [`name`], which escapes what could
+//! A name can contain anything, so it reaches the screen only through [`name`], which escapes everything that could
 //! disturb a terminal or deceive its user.
 
 use runtime::quantity::size;
 use runtime::shown::{shown_name, shown_text};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Stands for the part of a text that has no room.
+/// Takes the place of the part that a cut removes.
 const ELLIPSIS: &str = "…";
 
-/// Returns a name or a path as it is shown.
+/// Returns a name or a path as the screen shows it.
 pub(crate) fn name(bytes: &[u8]) -> String {
     shown_name(bytes).iter().map(ToString::to_string).collect()
 }
@@ -21,7 +21,7 @@ pub(crate) fn below<'p>(dir: &[u8], path: &'p [u8]) -> &'p [u8] {
     path.strip_prefix(dir).and_then(|rest| rest.strip_prefix(b"/")).unwrap_or(path)
 }
 
-/// Returns a message that may contain names.
+/// Returns a message as the screen shows it. The message may contain names.
 pub(crate) fn message(text: &str) -> String {
     shown_text(text.as_bytes()).map(|shown| shown.to_string()).collect()
 }
@@ -31,7 +31,7 @@ pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// Returns the beginning of a text that fits into `columns`.
+/// Returns the text if it fits into `columns`, otherwise its beginning and an ellipsis.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -41,7 +41,8 @@ pub(crate) fn cut(text: &str, columns: usize) -> String {
     cut
 }
 
-/// Returns the end of a text that fits into `columns`. The ends of paths tell more than their beginnings.
+/// Returns the text if it fits into `columns`, otherwise an ellipsis and its end. The end of a path tells more than its
+/// beginning.
 pub(crate) fn cut_start(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -51,7 +52,7 @@ pub(crate) fn cut_start(text: &str, columns: usize) -> String {
     if columns > 0 { format!("{ELLIPSIS}{end}") } else { end }
 }
 
-/// Divides a text into lines of at most `columns`, between words where that is possible.
+/// Divides a text into lines of at most `columns`, between words. Divides a word only if it is longer than a line.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
@@ -86,7 +87,8 @@ fn fitting(letters: impl Iterator<Item = char>, columns: usize) -> String {
     letters.take_while(fits).collect()
 }
 
-/// Returns two texts at the ends of a line. The left one is cut if there is no room for both.
+/// Returns a line that starts with the left text and ends with the right text. Cuts the start of the left text if the
+/// line is too short for both.
 pub(crate) fn at_ends(left: &str, right: &str, columns: usize) -> String {
     let room = columns.saturating_sub(width(right) + 2);
     let left = cut_start(left, room);

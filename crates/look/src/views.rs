@@ -1,8 +1,7 @@
 //! The views: lists that the user moves through.
 //!
-//! A view is a state machine without access to the terminal, the catalog or other processes. It gets actions
-//! and loaded data, and it returns what has to be done outside as [`Effect`]s. It draws only the rows that
-//! are on the screen.
+//! A view is a state machine without access to the terminal, the catalog or other processes. It gets actions and loaded
+//! data, and it returns work for the event loop as [`Effect`]s. It formats only the rows on the screen.
 
 mod decisions;
 pub(crate) mod folders;
@@ -21,16 +20,16 @@ use crate::list::List;
 use crate::text::message;
 use crate::work::Load;
 
-/// Data that is loaded on another thread.
+/// Data that another thread loads.
 #[derive(Debug)]
 pub(crate) enum Remote<T> {
-    /// The data was not needed yet.
+    /// No view has needed the data yet.
     Absent,
-    /// The data is being loaded. The text is the progress.
+    /// A thread is loading the data. Contains the progress as text.
     Loading(String),
     /// The user stopped the work.
     Stopped,
-    /// The data cannot be loaded, for this reason.
+    /// Loading the data failed, for this reason.
     Failed(String),
     /// The data.
     Ready(T),
@@ -45,7 +44,7 @@ impl<T> Remote<T> {
         if let Remote::Ready(data) = self { Some(data) } else { None }
     }
 
-    /// Returns the text in place of the rows, unless the data is there.
+    /// Returns the text in place of the rows, or `None` if the data is ready.
     pub(crate) fn note(&self) -> Option<String> {
         match self {
             Remote::Absent => Some(String::new()),
@@ -57,13 +56,13 @@ impl<T> Remote<T> {
         }
     }
 
-    /// Notes that the data is being loaded, and returns the effect that loads it.
+    /// Marks the data as loading, and returns the effect that loads it.
     pub(crate) fn load(&mut self, load: Load) -> Vec<Effect> {
         *self = Remote::Loading(String::new());
         vec![Effect::Load(load)]
     }
 
-    /// Notes that the user stopped the work. Returns the effect that stops it, if there was any.
+    /// Marks the work as stopped, and returns the effect that stops it. Has no effect if no work is running.
     pub(crate) fn stop(&mut self, load: Load) -> Vec<Effect> {
         if !matches!(self, Remote::Loading(_)) {
             return Vec::new();
@@ -73,8 +72,8 @@ impl<T> Remote<T> {
     }
 }
 
-/// Returns the text in place of the rows of an empty list. A list that is empty because of its filter says nothing
-/// about the directory.
+/// Returns the text in place of the rows of an empty list. If the list has a filter, the text makes no claim about the
+/// directory.
 pub(crate) fn empty_note(filter: &str, everything: &str) -> String {
     if filter.is_empty() {
         everything.to_owned()
@@ -83,7 +82,7 @@ pub(crate) fn empty_note(filter: &str, everything: &str) -> String {
     }
 }
 
-/// Adds the first remark about a result to a text. The others are reasons for details.
+/// Appends the first remark about a result to a text. Further remarks only give details.
 pub(crate) fn with_remark(text: String, remarks: &[String]) -> String {
     match remarks.first() {
         Some(remark) if text.is_empty() => message(remark),
@@ -92,16 +91,16 @@ pub(crate) fn with_remark(text: String, remarks: &[String]) -> String {
     }
 }
 
-/// How a row is shown. The text of the row always says the same.
+/// The style of a row. The text of the row always contains the same information.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Tone {
     #[default]
     Plain,
-    /// Something that stays as it is.
+    /// The row shows something that stays unchanged.
     Quiet,
-    /// Something that is decided.
+    /// The row shows a decision.
     Good,
-    /// Something that needs attention.
+    /// The row needs the attention of the user.
     Warning,
 }
 
@@ -114,7 +113,7 @@ pub(crate) struct Row {
 
 /// A list on the screen.
 pub(crate) trait View {
-    /// Returns which keys have a meaning here.
+    /// Returns the place, which determines the meanings of the keys.
     fn place(&self) -> Place;
     /// Returns the text above the list, for example the directory and the order.
     fn title(&self) -> (String, String);
@@ -122,7 +121,7 @@ pub(crate) trait View {
     fn heading(&self, columns: usize) -> String;
     /// Returns the number of rows.
     fn len(&self) -> usize;
-    /// Returns a row. It MUST be quick, because it is called for each drawing.
+    /// Returns a row. It MUST be quick, because each drawing calls it for each row on the screen.
     fn row(&self, at: usize, columns: usize) -> Row;
     /// Returns the text in place of the rows, if there are none.
     fn note(&self) -> Option<String>;
@@ -143,7 +142,7 @@ pub(crate) trait View {
     ///
     /// # Errors
     ///
-    /// Fails if the text has no meaning here. The old selection stays.
+    /// Fails if the view does not understand the text. The view then keeps its old selection.
     fn set_filter(&mut self, _text: &str) -> Result<(), String> {
         Ok(())
     }

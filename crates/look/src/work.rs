@@ -1,10 +1,11 @@
-//! Work on other threads: reading the catalog, and lop processes.
+//! Work on other threads: they read the catalog, and run lop processes.
 //!
-//! At most one piece of work of each [`Slot`] runs. Newer work replaces older work, whose result is then
-//! dropped. A thread wakes the event loop by a byte in a socket, so that the loop needs no clock.
+//! [`Work`] waits for at most one result of each [`Slot`]. Newer work replaces older work, and [`Work`] drops the
+//! result of the older work. A thread wakes the event loop with a byte in a socket, so the loop does not have to poll
+//! for results.
 //!
-//! Other processes may change files while this one waits, so a process that acts on files gets its own
-//! process group and survives this program.
+//! Each lop process has its own process group, so a process that changes files survives this program and the signals of
+//! its terminal.
 
 mod child;
 mod documents;
@@ -90,7 +91,7 @@ pub(crate) enum Loaded {
 }
 
 impl Loaded {
-    /// Returns the result of work that could not be done.
+    /// Returns the result of work that failed for the reason `why`.
     pub(crate) fn failed(slot: Slot, why: String) -> Loaded {
         match slot {
             Slot::Space => Loaded::Space(Err(why)),
@@ -104,7 +105,7 @@ impl Loaded {
     }
 }
 
-/// The directories of a catalog.
+/// The sizes of all directories in the catalog.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     pub(crate) space: Space,
@@ -116,15 +117,15 @@ pub(crate) struct Sizes {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acted {
     pub(crate) text: String,
-    /// The run, if it can be undone.
+    /// The number of the run, if the user can undo it.
     pub(crate) run: Option<u64>,
     /// Number of files that the run changed.
     pub(crate) done: u64,
-    /// The files that were left alone, and other messages.
+    /// Messages about the files that lop left alone, and other messages.
     pub(crate) messages: Vec<String>,
 }
 
-/// Something that the event loop has to know.
+/// A report of a thread to the event loop.
 #[derive(Debug)]
 pub(crate) enum News {
     Progress(Slot, String),
@@ -137,7 +138,7 @@ enum Report {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// The work that is running.
+/// A piece of work that is running.
 #[derive(Debug)]
 struct Running {
     slot: Slot,
@@ -145,7 +146,7 @@ struct Running {
     stop: Stop,
 }
 
-/// The threads, and their results.
+/// Starts threads, and receives their results.
 pub(crate) struct Work {
     program: PathBuf,
     catalog: PathBuf,
@@ -156,16 +157,16 @@ pub(crate) struct Work {
     last: u64,
     sender: Sender<(u64, Report)>,
     receiver: Receiver<(u64, Report)>,
-    /// Both ends of the socket: threads write, the event loop reads.
+    /// Both ends of a socket: the event loop reads from the first, and threads write to the second.
     wake: (UnixStream, UnixStream),
 }
 
 impl Work {
-    /// Prepares to work on a catalog. `program` is lop.
+    /// Prepares to work on a catalog. `program` is the path of lop.
     ///
     /// # Errors
     ///
-    /// Fails if no socket can be created.
+    /// Fails if the system refuses a socket.
     pub(crate) fn new(program: PathBuf, catalog: PathBuf, temp_dir: PathBuf) -> io::Result<Work> {
         let (sender, receiver) = channel();
         let wake = UnixStream::pair()?;
@@ -175,7 +176,7 @@ impl Work {
         Ok(Work { program, catalog, temp_dir, running, plan, last, sender, receiver, wake })
     }
 
-    /// Returns the descriptor that becomes readable when there is news.
+    /// Returns a descriptor that becomes readable when a thread has sent a report.
     pub(crate) fn wakes(&self) -> BorrowedFd<'_> {
         self.wake.0.as_fd()
     }
@@ -185,23 +186,25 @@ impl Work {
         self.running.iter().any(|running| running.slot == Slot::Act)
     }
 
-    /// Stops the work of a slot. The result of this work is dropped, except that of work that changes files.
+    /// Stops the work of a slot, and drops its result. Work that changes files still delivers its result.
     pub(crate) fn cancel(&mut self, slot: Slot) {
         self.running.iter().filter(|one| one.slot == slot).for_each(|one| one.stop.stop());
         self.running.retain(|one| one.slot != slot || slot == Slot::Act);
     }
 
-    /// Stops all work except that which changes files.
+    /// Stops all work except work that changes files.
     pub(crate) fn cancel_all(&mut self) {
         let slots: Vec<Slot> = self.running.iter().map(|running| running.slot).collect();
         slots.into_iter().filter(|slot| *slot != Slot::Act).for_each(|slot| self.cancel(slot));
     }
 
-    /// Starts work. The thread opens `catalog` again, which may have to wait for another process.
+    /// Starts work. A thread that reads the catalog opens `catalog` again itself, because it may have to wait for
+    /// another process.
     ///
     /// # Errors
     ///
-    /// Fails if no thread or no file can be created.
+    /// Fails if another run is still changing files, if the plan to carry out is missing, or if the system refuses a
+    /// resource.
     pub(crate) fn start(&mut self, load: Load, catalog: &Catalog) -> Result<(), String> {
         let slot = load.slot();
         if slot == Slot::Act && self.is_acting() {
@@ -223,7 +226,7 @@ impl Work {
         Ok(())
     }
 
-    /// Returns what has happened, and continues the panic of a thread.
+    /// Returns the reports that have arrived. If a thread has panicked, continues its panic.
     pub(crate) fn news(&mut self) -> Vec<News> {
         // The bytes only wake the loop. Their number does not matter.
         let _drained = (&self.wake.0).read(&mut [0; 64]);
@@ -297,7 +300,7 @@ struct Feedback {
 }
 
 impl Feedback {
-    /// Sends a report. Nobody hears it if the program is ending.
+    /// Sends a report. While the program ends, the report may get lost.
     fn send(&mut self, report: Report) {
         if self.sender.send((self.number, report)).is_ok() {
             // If the socket is full, the loop is about to wake up.
@@ -314,7 +317,7 @@ impl Feedback {
 fn load_sizes(catalog: &Catalog, runs: &std::path::Path) -> Result<Sizes, String> {
     let load = || {
         let mut space = Space::load(catalog)?;
-        // Growth needs no journals, so journals that cannot be examined do not matter.
+        // The growth does not depend on the journals, so unreadable journals are no error here.
         let changed_ms = Runs::last_change_ms(runs).unwrap_or(None);
         let comparisons = space.compare_scans(catalog, None, changed_ms)?;
         Ok(Sizes { space, comparisons })
@@ -327,7 +330,7 @@ fn load_review(catalog: &Catalog) -> Result<Box<Review>, String> {
     review.map_err(|error| with_causes(&error))
 }
 
-/// Returns the runs, newest first. Journals that cannot be read are left out; `lop history` names them.
+/// Returns the runs, newest first. Leaves out unreadable journals; `lop history` names them.
 fn list_runs(folder: &std::path::Path) -> Result<Vec<RunSummary>, String> {
     let runs = Runs::list(folder).map_err(|error| with_causes(&error))?;
     let mut runs: Vec<RunSummary> = runs.into_iter().filter_map(Result::ok).collect();

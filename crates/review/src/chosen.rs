@@ -10,7 +10,7 @@ use crate::review::Review;
 use crate::settle::{Fate, Settlement, follow};
 
 impl Review {
-    /// Returns the members of a group that stay now. All of them stay if the group is not decided.
+    /// Returns the members of a group that stay now. All of them stay unless a decision about the group applies.
     ///
     /// # Panics
     ///
@@ -28,8 +28,8 @@ impl Review {
         }
     }
 
-    /// Returns all names of the files that some members of a group are names of. A file stays as long as one of
-    /// its names does. Ignores members that are not sound.
+    /// Returns all members of a group that are names of the same files as the members `of`. A file stays as long as one
+    /// of its names stays. Ignores members that are not sound.
     ///
     /// # Panics
     ///
@@ -45,8 +45,8 @@ impl Review {
         all.filter(|&ordinal| file(ordinal).is_some_and(|file| files.contains(&file))).collect()
     }
 
-    /// Returns the choice that only these members of a group stay. Returns `None` if none of them is sound, because
-    /// at least one file must stay.
+    /// Returns the choice to keep only these members of a group. Returns `None` if none of them is sound, because at
+    /// least one file must stay.
     ///
     /// # Panics
     ///
@@ -61,7 +61,8 @@ impl Review {
         is_sound.then(|| Choice::Files { keep: paths(keep), others: paths(others) })
     }
 
-    /// Returns what a decision by the usual keep rules would mean for a group. Records nothing.
+    /// Returns the settlement of a group that a decision by the usual keep rules would cause. Does not record this
+    /// decision.
     ///
     /// # Panics
     ///

@@ -88,12 +88,12 @@ impl Tmux {
         self.wait_until(text, |screen| screen.contains(text))
     }
 
-    /// Waits until the screen has a property, and returns the screen. `what` describes the property in the message of a
-    /// failure.
+    /// Waits until `has` accepts the screen, and returns the screen. `what` describes the expected screen in the
+    /// message of a failure.
     ///
     /// # Panics
     ///
-    /// Panics if the screen never has the property.
+    /// Panics if `has` never accepts the screen.
     #[track_caller]
     pub fn wait_until(&self, what: &str, has: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + TEST_TIMEOUT;

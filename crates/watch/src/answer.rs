@@ -1,9 +1,8 @@
 //! The answers of a watcher about the changes below some roots.
 //!
-//! A scan gets an [`Answer`]. It may name entries that have not changed, but never omits one that has.
-//! Callers MUST check every entry that it names, and MUST walk everything if the changes are
-//! [`Unknown`]. [`Unseen`] is a shorter answer that is shown to people. The watcher does not change its
-//! notes when it gives such an answer.
+//! A scan gets an [`Answer`]. The answer may name entries that have not changed, but never omits an entry that has
+//! changed. Callers MUST check every entry that it names, and MUST walk everything if the changes are [`Unknown`].
+//! [`Unseen`] is a shorter answer for people. The watcher does not change its notes when it gives such an answer.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -15,7 +14,7 @@ use thiserror::Error;
 /// A point in the sequence of changes that a watcher notes, independent of any clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Position {
-    /// A random number of the watcher. Positions of other watchers cannot be compared with it.
+    /// A random number of the watcher. Callers can compare only positions of the same watcher.
     pub session: [u8; 16],
     /// The number of changes that the watcher had noted.
     pub number: u64,

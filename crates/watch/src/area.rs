@@ -19,15 +19,15 @@ use crate::paths::{as_path, is_at_or_below, joined};
 
 pub(crate) use plan::{Plan, Planned};
 
-/// The means by which an area is watched.
+/// The means by which the watcher watches an area.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Means {
-    /// The whole file system is watched with fanotify.
+    /// The watcher watches the whole file system with fanotify.
     Fanotify,
-    /// The directories are watched with inotify. Contains their number, and the reason why fanotify
-    /// cannot be used.
+    /// The watcher watches each directory with inotify. Contains the number of directories, and the reason why it
+    /// cannot use fanotify.
     Inotify(usize, String),
-    /// Changes cannot be noticed, for the given reason.
+    /// The watcher cannot notice changes, for the given reason.
     Unwatched(String),
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Areas {
     pub(crate) roots: Vec<Vec<u8>>,
     pub(crate) list: Vec<Area>,
     pub(crate) own: OwnPaths,
-    /// The roots that were replaced, each with a number. The changes of a root before its number are unknown.
+    /// The replaced roots, each with a number. The changes of a root before its number are unknown.
     replaced: HashMap<Vec<u8>, u64>,
 }
 
@@ -56,7 +56,7 @@ impl Areas {
         Areas { roots, list: Vec::new(), own, replaced: HashMap::new() }
     }
 
-    /// Returns the indexes of the areas on a file system that is watched as a whole.
+    /// Returns the indexes of the areas on a file system that the watcher watches with fanotify.
     pub(crate) fn of_file_system(&self, fsid: u64) -> impl Iterator<Item = usize> {
         let all = self.list.iter().enumerate();
         all.filter(move |(_, area)| area.means == Means::Fanotify && area.fsid == fsid)
@@ -81,9 +81,8 @@ impl Areas {
         self.replaced.insert(root.to_vec(), notes.advance());
     }
 
-    /// Handles the old or new name of a directory that was renamed. The directory may be a root, or
-    /// above one. A root counts as replaced if a component of its path has this name. This is inexact,
-    /// but such events are rare.
+    /// Handles the old or new name of a renamed directory. The directory may be a root, or above one. A root counts as
+    /// replaced if a component of its path has this name. This is inexact, but such events are rare.
     pub(crate) fn renamed(&mut self, name: &[u8], notes: &mut Notes) {
         let is_in = |root: &Vec<u8>| root.split(|&byte| byte == b'/').any(|part| part == name);
         let roots: Vec<_> = self.roots.iter().filter(|root| is_in(root)).cloned().collect();
@@ -92,7 +91,7 @@ impl Areas {
         }
     }
 
-    /// Fails if a directory is not watched, or has not been watched since the given number.
+    /// Fails if the watcher does not watch a directory, or has not watched it since the given number.
     pub(crate) fn check(&self, path: &[u8], since: u64) -> Result<(), Unknown> {
         let not_watched = || Unknown::NotWatched(path.to_vec());
         let area = self.list.iter().filter(|area| is_at_or_below(&area.planned.path, path));
@@ -107,7 +106,7 @@ impl Areas {
         }
     }
 
-    /// Returns the mounts below the roots that cannot be watched.
+    /// Returns the roots, and the mounts below them, that the watcher cannot watch.
     pub(crate) fn unwatched(&self) -> impl Iterator<Item = &[u8]> {
         let unwatched = |area: &&Area| matches!(area.means, Means::Unwatched(_));
         self.list.iter().filter(unwatched).map(|area| &area.planned.path[..])

@@ -28,7 +28,7 @@ pub enum NoWatcher {
         /// The user id.
         user: u32,
     },
-    /// The watcher does not respond, or its answer cannot be understood.
+    /// The watcher does not respond, or this process does not understand its answer.
     #[error("cannot ask the watcher at {}", path.display())]
     Failed {
         /// The path of the socket.

@@ -1,13 +1,13 @@
 //! Watches whole file systems with fanotify.
 //!
-//! An event identifies its directory by a handle. The watcher determines the path of a directory when
-//! the first event arrives, to find out whether the directory is below a root, and again when a client
-//! asks. The directory may be renamed in between, so the watcher does not store paths in its notes.
-//! After a directory was renamed, the watcher determines the places of all directories again.
+//! An event identifies its directory by a handle. The watcher determines the path of a directory when the first event
+//! arrives, to find out whether the directory is below a root, and again when a client asks. Another process may rename
+//! the directory in between, so the watcher does not store paths in its notes. After the rename of a directory, the
+//! watcher determines the places of all directories again.
 //!
-//! An event contains only one name of a file, but the file may have further names below a root. The
-//! watcher therefore notes the inode in two cases: if the file was changed through a name outside of
-//! the roots, and if the kernel reports a new link count, which it does in an event without a name.
+//! An event contains only one name of a file, but the file may have further names below a root. The watcher therefore
+//! notes the inode in two cases: if a process changed the file through a name outside of the roots, and if the kernel
+//! reports a new link count, which it does in an event without a name.
 
 mod event;
 mod links;
@@ -77,15 +77,15 @@ impl Source {
         Ok(Source { fanotify, buffer, places, links: Links::default() })
     }
 
-    /// Watches the file system of a directory, and returns its identity in events. Fails if its handles cannot be
-    /// opened.
+    /// Watches the file system of a directory, and returns its identity in events. Fails if this process cannot open
+    /// its handles.
     pub(crate) fn watch(&self, dir: &Dir) -> io::Result<u64> {
         let (kind, handle) = dir.handle()?;
         dir.open_handle(kind, &handle)?;
         self.fanotify.watch_file_system(dir, MASK)
     }
 
-    /// Returns whether the file system of a directory is still watched.
+    /// Returns whether this source still watches the file system of a directory.
     pub(crate) fn watches(&self, dir: &Dir) -> bool {
         self.fanotify.watches_file_system(dir)
     }
@@ -99,7 +99,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails if events cannot be read, for example because the process has too many open files.
+    /// Fails if it cannot read events, for example because the process has too many open files.
     pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let result = self.read_waiting(&mut buffer, areas, notes);

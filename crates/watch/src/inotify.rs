@@ -1,13 +1,13 @@
 //! Watches each directory with inotify.
 //!
-//! An event contains the number of a watch and the name of an entry in its directory. A table of all
-//! watches gives the paths. When a directory appears, the watcher adds its watch first and lists the
-//! directory afterwards. It notes the directory as a different one than before, so a scan walks all of
-//! it, and changes from the time before the watch are not lost.
+//! An event contains the number of a watch and the name of an entry in its directory. A table of all watches gives the
+//! paths. When a directory appears, the watcher adds its watch first and lists the directory afterwards. It notes the
+//! directory as a different one than before, so a scan walks all of it, and finds the changes from the time before the
+//! watch, too.
 //!
-//! When a directory is moved, the watcher removes its watch, and those of the directories below it. If
-//! the directory is still below a root, the watcher adds the watches again when it appears there. If
-//! the kernel discards events, the table may be wrong, so the watcher adds all watches anew.
+//! When a process moves a directory, the watcher removes its watch, and those of the directories below it. If the
+//! directory is still below a root, the watcher adds the watches again when it appears there. If the kernel discards
+//! events, the table may be wrong, so the watcher adds all watches anew.
 
 mod table;
 mod walk;
@@ -43,7 +43,7 @@ struct Event {
     name: Option<Vec<u8>>,
 }
 
-/// The watches of all areas that are not watched with fanotify.
+/// The watches of all areas that the watcher does not watch with fanotify.
 #[derive(Debug)]
 pub(crate) struct Source {
     fd: OwnedFd,
@@ -64,7 +64,7 @@ impl Source {
         Ok(Source { fd, buffer, table: Table::default(), tops, own })
     }
 
-    /// Returns whether the area with the given top directory is watched completely.
+    /// Returns whether this source watches all of the area with the given top directory.
     pub(crate) fn watches_area(&self, path: &[u8]) -> bool {
         self.tops.contains_key(path)
     }
@@ -76,7 +76,7 @@ impl Source {
         }
     }
 
-    /// Returns the path of the directory with a key, or `None` if it is no longer watched.
+    /// Returns the path of the directory with a key, or `None` if this source no longer watches it.
     pub(crate) fn path(&self, key: &[u8]) -> Option<Vec<u8>> {
         let watch = key.strip_prefix(&[KEY])?.try_into().ok()?;
         self.table.path(i32::from_ne_bytes(watch))
@@ -86,7 +86,7 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails if events cannot be read.
+    /// Fails if it cannot read events.
     pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
         // This is an upper bound for the number of events, because events with names are longer.
         let mut left = rustix::io::ioctl_fionread(&self.fd)? / MIN_EVENT_BYTES;
@@ -128,7 +128,7 @@ impl Source {
         let Event { watch, bits, name } = event;
         let top = || self.tops.iter().find(|(_, top)| **top == watch).map(|(path, _)| path.clone());
         if bits.contains(ReadFlags::IGNORED) {
-            // The directory was removed, or its file system was unmounted.
+            // The directory no longer exists, or its file system is no longer mounted.
             if let Some(path) = top() {
                 self.tops.remove(&path);
             }
@@ -140,7 +140,7 @@ impl Source {
             return;
         }
         let Some(name) = name else {
-            // If directories appeared while the root had another name, they may not be watched.
+            // If directories appeared while the root had another name, they may have no watches.
             if let Some(path) = top().filter(|_| bits.contains(ReadFlags::MOVE_SELF)) {
                 areas.replace(&path, notes);
                 self.forget_area(&path);

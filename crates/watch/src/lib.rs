@@ -8,7 +8,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `watcher` | the event loop: reads events, answers questions |
-//! | `area` | the mounts below the roots, and how each of them is watched |
+//! | `area` | the roots and the mounts below them, and the means of watching each of them |
 //! | `fanotify`, `inotify` | the two sources of events |
 //! | `notes` | the noted changes, in bounded memory |
 //! | `answer` | positions and answers |

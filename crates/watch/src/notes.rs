@@ -5,8 +5,8 @@
 //! directory by a key instead of a path, because the path may change until a client asks. Only the
 //! source of the key can find its paths (see [`Directories`]).
 //!
-//! If the notes reach [`MAX_BYTES`], they become less exact. If they have to be discarded,
-//! [`Notes::changes`] returns an error for all earlier positions.
+//! If the notes reach [`MAX_BYTES`], they become less exact. If the watcher has to discard them, [`Notes::changes`]
+//! returns an error for all earlier positions.
 
 mod dir;
 #[cfg(test)]
@@ -26,8 +26,8 @@ const MAX_BYTES: usize = 10 << 20;
 /// allocator.
 const ENTRY_BYTES: usize = 112;
 
-/// Maximum number of roots whose last answers are remembered. The changes of further roots are not
-/// counted exactly, and are not discarded.
+/// Maximum number of roots whose last answers [`Notes`] remembers. It does not count the changes of further roots
+/// exactly, and does not discard them.
 const MAX_ROOTS: usize = 64;
 
 /// Estimated memory of an inode with its number.
@@ -52,7 +52,7 @@ pub(crate) struct Notes {
     bytes: usize,
     /// The changes since positions before this number are unknown, for the given reason.
     lost: Option<(u64, Unknown)>,
-    /// For each root, the number up to which its changes were discarded.
+    /// For each root, the number up to which the watcher has discarded its changes.
     discarded: Vec<(Vec<u8>, u64)>,
     /// For each root, the number of the last change at the time of the last answer about this root.
     answered: Vec<(Vec<u8>, u64)>,
@@ -179,8 +179,8 @@ impl Notes {
         Ok(Changes { dirs: dirs.collect(), inodes })
     }
 
-    /// Notes that a client received all changes below `roots`, and counts the remaining changes.
-    /// `are_all` is true if no other root is watched.
+    /// Notes that a client received all changes below `roots`, and counts the remaining changes. `are_all` is true if
+    /// the watcher has no other roots.
     pub(crate) fn answered(
         &mut self,
         roots: &[Vec<u8>],
@@ -204,7 +204,7 @@ impl Notes {
         self.fresh.entries += self.trees.iter().filter(is_fresh).count() as u64;
     }
 
-    /// Fails if changes since a number were lost or discarded.
+    /// Fails if the watcher has lost or discarded changes since a number.
     pub(crate) fn check(&self, roots: &[Vec<u8>], since: u64) -> Result<(), Unknown> {
         if let Some((number, reason)) = &self.lost
             && since < *number
@@ -220,8 +220,7 @@ impl Notes {
         if self.discarded.iter().any(is_discarded) { Err(Unknown::Discarded) } else { Ok(()) }
     }
 
-    /// Discards the changes below `roots` up to `until`. `are_all` is true if no other root is
-    /// watched.
+    /// Discards the changes below `roots` up to `until`. `are_all` is true if the watcher has no other roots.
     pub(crate) fn discard(
         &mut self,
         roots: &[Vec<u8>],
@@ -234,7 +233,7 @@ impl Notes {
         }
         let is_below = |path: &[u8]| roots.iter().any(|root| is_at_or_below(root, path));
         self.dirs.retain(|key, note| {
-            // Finding the paths takes time, so it is done only if there is a change to discard.
+            // Finding the paths takes time, so notes without a change to discard skip it.
             if note.oldest().is_none_or(|number| number > until)
                 || !directories.paths(key).iter().all(|path| is_below(path))
             {
@@ -293,7 +292,7 @@ fn add(
 ) {
     let Some(entries) = entries else { return };
     for root in roots.iter().filter(|root| is_at_or_below(path, root) && **root != path) {
-        // A directory above a root may have been replaced.
+        // Another process may have replaced a directory above a root.
         let is_replaced = match &entries {
             Entries::Names(names) => names
                 .iter()

@@ -26,8 +26,7 @@ const SOCKET_SUFFIX: &str = ".lop-watch";
 /// Suffix of the file that the watcher keeps locked.
 const LOCK_SUFFIX: &str = ".lop-watch-lock";
 
-/// Maximum number of clients that wait for the watcher. Hardly ever do more than a few scans of one
-/// catalog run at once.
+/// Maximum number of clients that wait for the watcher. A catalog hardly ever has more than a few scans at once.
 const BACKLOG: i32 = 16;
 
 /// Returns the paths of the socket and of the lock of the watcher of a catalog.
@@ -57,7 +56,7 @@ pub(crate) struct Socket {
     pub(crate) listener: UnixListener,
     path: PathBuf,
     lock_path: PathBuf,
-    /// The lock, which is released after the files have been removed.
+    /// The lock. Dropping the socket removes the files first, and releases the lock afterwards.
     _lock: Lock,
 }
 
@@ -84,7 +83,7 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // If a file cannot be removed, the next watcher replaces the socket and uses the lock file again.
+        // If removing a file fails, the next watcher replaces the socket and uses the lock file again.
         drop(fsops::remove_file(&self.path));
         drop(fsops::remove_file(&self.lock_path));
     }

@@ -13,12 +13,12 @@ use crate::answer::Counts;
 /// Changes that no answer contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Status {
-    /// The numbers of changed entries and of their directories. If events were lost, they are not exact,
-    /// but the number of entries is not zero.
+    /// The numbers of changed entries and of their directories. If the watcher has lost events, they are not exact, but
+    /// the number of entries is not zero.
     pub counts: Counts,
-    /// The time at which the first of these changes was noted.
+    /// The time at which the watcher noted the first of these changes.
     pub first: Option<Instant>,
-    /// The time at which the last of these changes was noted.
+    /// The time at which the watcher noted the last of these changes.
     pub last: Option<Instant>,
 }
 

@@ -23,8 +23,8 @@ use crate::{fanotify, inotify};
 
 use self::mounts::MountTable;
 
-/// The pause after all events have been read. While a project is compiled, most files cause several
-/// events within this time, and the kernel merges them.
+/// The pause after the watcher has read all events. While a compiler builds a project, most files cause several events
+/// within this time, and the kernel merges them.
 const REST: Duration = Duration::from_millis(200);
 
 /// The catalog and the directories of a watcher.
@@ -44,7 +44,7 @@ pub enum StartError {
     /// Another watcher runs for the catalog. Contains its process id, if known.
     #[error("another lop watch is running for this catalog")]
     Running(Option<u32>),
-    /// The socket or the lock cannot be created.
+    /// The watcher cannot create the socket or the lock.
     #[error(transparent)]
     Socket(#[from] fsops::Error),
     /// The system refuses another resource that the watcher needs.
@@ -52,7 +52,7 @@ pub enum StartError {
     System(#[source] io::Error),
 }
 
-/// A directory or mount, and how it is watched.
+/// A root, or a mount below a root, and the means by which the watcher watches it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watched {
     /// The absolute path.
@@ -61,7 +61,7 @@ pub struct Watched {
     pub is_root: bool,
     /// The type of its file system, such as `ext4`.
     pub file_system: String,
-    /// The means by which it is watched.
+    /// The means by which the watcher watches it.
     pub means: Means,
 }
 
@@ -82,13 +82,13 @@ impl Watcher {
     /// Starts to watch. The watcher notes every change below the watched roots that happens after this
     /// function has returned.
     ///
-    /// A root that cannot be watched does not cause an error. [`Watcher::watched`] tells which roots are
-    /// watched.
+    /// If the watcher cannot watch a root, this function does not fail. [`Watcher::watched`] tells which roots the
+    /// watcher watches.
     ///
     /// # Errors
     ///
-    /// Fails if another watcher runs for the catalog, if the socket cannot be created, or if the system
-    /// refuses another resource.
+    /// Fails if another watcher runs for the catalog, if the watcher cannot create the socket, or if the system refuses
+    /// another resource.
     pub fn start(options: Options) -> Result<Watcher, StartError> {
         let system = StartError::System;
         let socket = Socket::listen(&options.catalog)?
@@ -131,7 +131,7 @@ impl Watcher {
         self.control.clone()
     }
 
-    /// Runs until [`Control::stop`] is called.
+    /// Runs until a call of [`Control::stop`].
     ///
     /// # Errors
     ///

@@ -19,19 +19,19 @@ use crate::stat::Stat;
 /// Maximum number of bytes of a handle (`MAX_HANDLE_SZ` of linux/fcntl.h).
 const MAX_HANDLE_BYTES: usize = 128;
 
-/// Every event names the directory and the name of the file, and the file itself.
+/// Requests that every event contains the directory and the name of a file, and the file itself.
 const REPORT: c_uint =
     libc::FAN_CLASS_NOTIF | libc::FAN_REPORT_FID | libc::FAN_REPORT_DIR_FID | libc::FAN_REPORT_NAME;
 
 const MODE: c_uint = libc::FAN_NONBLOCK | libc::FAN_CLOEXEC;
 
-/// The largest queue of events that are waiting to be read.
+/// The maximum length of the queue of unread events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventQueue {
     /// The limit of the system (`/proc/sys/fs/fanotify/max_queued_events`). The kernel discards
     /// further events and reports that it did.
     Limited,
-    /// All events are kept. They take kernel memory until they are read.
+    /// No limit: the kernel keeps all events. They take kernel memory until the process reads them.
     Unlimited,
 }
 
@@ -42,7 +42,7 @@ pub struct Fanotify {
 }
 
 impl Fanotify {
-    /// Creates a queue that watches nothing yet. Reading from it does not block.
+    /// Creates a queue that watches no file system yet. Reading from it does not block.
     ///
     /// # Errors
     ///
@@ -60,8 +60,8 @@ impl Fanotify {
         }
     }
 
-    /// Watches the whole file system of a directory for the events in `mask`, and returns the identity
-    /// of the file system in events (`f_fsid` of `statfs(2)`). If it is already watched, the events are added.
+    /// Watches the whole file system of a directory for the events in `mask`, and returns the identity of the file
+    /// system in events (`f_fsid` of `statfs(2)`). If the queue already watches the file system, adds the events.
     ///
     /// The subvolumes of a btrfs file system have identities of their own, but events have that of its top-level
     /// subvolume.
@@ -76,15 +76,16 @@ impl Fanotify {
         Ok(marked.as_ref().unwrap_or(dir).volume()?.fsid)
     }
 
-    /// Returns whether the file system of a directory is still watched. Unmounting a file system
-    /// ends this.
+    /// Returns whether the queue still watches the file system of a directory. Unmounting the file system ends the
+    /// watch.
     pub fn watches_file_system(&self, dir: &Dir) -> bool {
-        // Removes an event that nobody adds. The kernel fails if it does not find the mark.
+        // This call removes an event that no mark contains. It fails if the kernel finds no mark.
         self.mark(dir, libc::FAN_MARK_REMOVE, libc::FAN_OPEN_EXEC).is_ok()
     }
 
-    /// Changes the mark of a file system. Returns its top-level subvolume, if the directory itself cannot be marked:
-    /// fanotify refuses directories of other subvolumes, because their identity is not that of the events.
+    /// Changes the mark of a file system. fanotify refuses directories of subvolumes other than the top-level one,
+    /// because their identity differs from that in the events. The function then marks the top-level subvolume, and
+    /// returns it.
     fn mark(&self, dir: &Dir, flags: c_uint, mask: u64) -> io::Result<Option<Dir>> {
         match mark(&self.fd, dir, flags, mask) {
             Err(error) if error.raw_os_error() == Some(libc::EXDEV) => {
@@ -95,7 +96,7 @@ impl Fanotify {
         }
     }
 
-    /// Returns an upper bound for the number of events that are waiting to be read.
+    /// Returns an upper bound for the number of unread events.
     ///
     /// # Errors
     ///
@@ -160,9 +161,8 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns the error of `open_by_handle_at(2)`: `ESTALE` if the inode no longer exists, and
-    /// `EPERM` without `CAP_DAC_READ_SEARCH`, and `EBADF` if this directory was not opened for
-    /// reading.
+    /// Returns the error of `open_by_handle_at(2)`: `ESTALE` if the inode no longer exists, `EPERM` without
+    /// `CAP_DAC_READ_SEARCH`, and `EBADF` if the process did not open this directory for reading.
     #[expect(unsafe_code, reason = "open_by_handle_at has no safe wrapper")]
     pub fn open_handle(&self, kind: i32, handle: &[u8]) -> io::Result<OwnedFd> {
         let length = c_uint::try_from(handle.len()).unwrap_or(c_uint::MAX);

@@ -1,4 +1,4 @@
-//! Subvolumes of btrfs: removal of a whole subvolume, and the top-level subvolume.
+//! Subvolumes of btrfs: removes a whole subvolume, and opens the top-level subvolume.
 
 use std::ffi::CStr;
 use std::io;
@@ -35,10 +35,9 @@ impl Dir {
     ///
     /// # Errors
     ///
-    /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may
-    /// not remove it, and `EBUSY` if it is a mount point. Unprivileged processes can remove
-    /// subvolumes only if the file system is mounted with `user_subvol_rm_allowed`. On error,
-    /// nothing is changed.
+    /// Returns `ENOTEMPTY` if the subvolume contains other subvolumes, `EPERM` if the process may not remove it, and
+    /// `EBUSY` if it is a mount point. Unprivileged processes can remove subvolumes only if the file system is mounted
+    /// with `user_subvol_rm_allowed`. On error, the file system stays unchanged.
     #[expect(unsafe_code, reason = "the ioctl has no safe wrapper")]
     pub fn remove_subvolume(&self, name: &CStr) -> io::Result<()> {
         about_to_change()?;
@@ -58,13 +57,14 @@ impl Dir {
 }
 
 impl Dir {
-    /// Opens the top-level subvolume of the btrfs file system of this directory, through a mount of its own that has no
-    /// path and ends when the descriptor is closed.
+    /// Opens the top-level subvolume of the btrfs file system of this directory, through a new mount. The mount has no
+    /// path, and closing the descriptor ends it.
     ///
     /// # Errors
     ///
-    /// Fails if this is not btrfs, if its block device cannot be found, and with `EPERM` without `CAP_SYS_ADMIN`. Fails
-    /// with `EROFS` if the file system is read-only, because mounting it could make it writable.
+    /// Fails with `Unsupported` if the file system is not btrfs, and with `EPERM` without `CAP_SYS_ADMIN`. Fails with
+    /// `EROFS` if the mount table names no block device for it, or if the file system is read-only, because mounting it
+    /// could make it writable.
     pub(crate) fn open_top_level_subvolume(&self) -> io::Result<Dir> {
         let stat = self.stat()?;
         if !self.volume()?.is_btrfs() {

@@ -1,6 +1,7 @@
 //! Questions to the user: a confirmation, a text, or a choice.
 //!
-//! A dialog gets all keys until it is answered. A confirmation accepts only `y`, so that no other key acts.
+//! Until the user answers, a dialog receives all keys except those that suspend the program or draw the screen again.
+//! Only `y` confirms, so no other key changes anything.
 
 use action::plan::Kind;
 use catalog::{Choice, Scope};
@@ -9,14 +10,14 @@ use super::Effect;
 use crate::key::Key;
 use crate::work::Load;
 
-/// A question.
+/// A question to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dialog {
-    /// Asks whether to do something that changes files.
+    /// Asks whether to carry out an effect.
     Confirm { question: String, effect: Box<Effect> },
-    /// Asks for the text that selects rows.
+    /// Asks for the text that selects the rows of a list.
     Filter { text: String, problem: String },
-    /// Asks for one of several items.
+    /// Asks the user to choose an item.
     Menu { title: String, items: Vec<Item>, at: usize },
 }
 
@@ -27,10 +28,10 @@ pub(crate) struct Item {
     effect: Effect,
 }
 
-/// What a key did to a dialog.
+/// The effect of a key on a dialog.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// The dialog stays.
+    /// The dialog stays open.
     Open(Dialog),
     /// The user refused.
     No,
@@ -52,7 +53,7 @@ const RULES: [(&str, &str); 9] = [
     ("local", "a file on a disk of this machine"),
 ];
 
-/// The actions of a plan, with what becomes of each redundant file.
+/// The actions of a plan, each with its name and its description in the menu.
 const KINDS: [(Kind, &str, &str); 5] = [
     (Kind::Hardlink, "hard link", "replace it with a hard link to the kept file"),
     (Kind::Quarantine, "quarantine", "move it aside; frees space when the quarantine is purged"),
@@ -92,7 +93,7 @@ pub(crate) fn kinds(current: Kind) -> Dialog {
 }
 
 impl Dialog {
-    /// Returns the effects that the dialog can have.
+    /// Returns the effects that an answer to the dialog can have.
     pub(super) fn effects(&self) -> impl Iterator<Item = &Effect> {
         let (one, items): (Option<&Effect>, &[Item]) = match self {
             Dialog::Confirm { effect, .. } => (Some(effect), &[]),
@@ -102,7 +103,7 @@ impl Dialog {
         one.into_iter().chain(items.iter().map(|item| &item.effect))
     }
 
-    /// Answers the dialog with a key.
+    /// Applies a key to the dialog.
     pub(crate) fn key(self, key: Key) -> Answer {
         if matches!(key, Key::Esc | Key::Ctrl('c')) {
             return Answer::No;

@@ -60,7 +60,7 @@ impl<W: Write> Backend for Ansi<W> {
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
-        // The cursor is hidden while the program runs.
+        // `Terminal` hides the cursor when it enters the alternate screen.
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 //! Writes to the terminal, without missing signals.
 //!
-//! A terminal may take no bytes for a long time, for example after Ctrl-S or over a broken connection. A
-//! signal that ends the process MUST end such a write, too. The terminal is therefore opened again without
-//! blocking: the same flag on the descriptor of the caller would also apply to the shell.
+//! A terminal may take no bytes for a long time, for example after Ctrl-S or over a broken connection. A signal that
+//! ends the process MUST end such a write, too. [`unblocked`] therefore opens the terminal again without blocking: the
+//! same flag on the descriptor of the caller would also apply to the shell.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
@@ -13,18 +13,18 @@ use rustix::fs::{Mode, OFlags, open};
 
 use super::signals::Signals;
 
-/// Time that the terminal has to take the sequence that restores it.
+/// Time to wait until the terminal takes the sequence that restores it.
 const LAST_WRITE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
 
-/// Opens a terminal again, for writing without blocking. If that is not permitted, returns the same descriptor,
-/// whose writes may block.
+/// Opens a terminal again, for writing without blocking. If the system refuses this, returns the same descriptor, whose
+/// writes may block.
 pub(super) fn unblocked(terminal: File) -> File {
     let path = format!("/proc/self/fd/{}", terminal.as_fd().as_raw_fd());
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     open(path, flags, Mode::empty()).map_or(terminal, File::from)
 }
 
-/// The output of a terminal until a signal ends the process.
+/// Writes to a terminal until a signal ends the process.
 pub(super) struct Output {
     terminal: File,
     signals: Signals,
@@ -60,11 +60,11 @@ impl Write for Output {
     }
 }
 
-/// Writes the last bytes, unless the terminal does not take them.
+/// Writes the last bytes. Waits at most a second until the terminal takes them.
 ///
 /// # Errors
 ///
-/// Fails if the terminal is gone, or takes no bytes for a second.
+/// Fails if the terminal has hung up, or takes no bytes for a second.
 pub(super) fn write_last(mut terminal: &File, bytes: &[u8]) -> io::Result<()> {
     match terminal.write_all(bytes) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => {

@@ -1,7 +1,7 @@
 //! The signals that the event loop handles.
 //!
-//! A handler sets a flag and writes to a socket, which wakes the loop. A signal that was ignored when the
-//! program started stays ignored, as `nohup` expects. The handlers stay until the program ends.
+//! A handler sets a flag and writes to a socket, which wakes the loop. If the process ignored a signal when it started,
+//! it continues to ignore the signal, as `nohup` expects. The handlers stay until the program ends.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -40,7 +40,7 @@ impl Signals {
     ///
     /// # Errors
     ///
-    /// Fails if a handler cannot be registered.
+    /// Fails if the system refuses a socket or a handler.
     pub(super) fn catch() -> io::Result<Signals> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_nonblocking(true)?;
@@ -49,7 +49,7 @@ impl Signals {
         let mut arrived = Vec::new();
         for signal in CAUGHT.into_iter().filter(|&signal| !runtime::is_ignored(signal)) {
             let is_set = Arc::new(AtomicBool::new(false));
-            // The flag is set before the loop wakes up.
+            // The handler sets the flag before it wakes the loop.
             flag::register(signal, Arc::clone(&is_set))?;
             low_level::pipe::register(signal, theirs.try_clone()?)?;
             arrived.push((signal, is_set));
@@ -57,17 +57,17 @@ impl Signals {
         Ok(Signals { arrived, wake: ours })
     }
 
-    /// Returns signals that have nothing to do with the process: `SIGTERM` has arrived when the flag is set.
+    /// Returns signals for a test, without handlers. While the flag is set, `SIGTERM` counts as arrived.
     #[cfg(test)]
     pub(super) fn pretended(is_set: Arc<AtomicBool>, wake: UnixStream) -> Signals {
         Signals { arrived: vec![(SIGTERM, is_set)], wake }
     }
 
-    /// Returns the same signals for another waiter. Each signal is still taken only once.
+    /// Returns the same signals for another waiter. Only one of the waiters takes each signal.
     ///
     /// # Errors
     ///
-    /// Fails if the socket cannot be duplicated.
+    /// Fails if the system refuses to duplicate the socket.
     pub(super) fn try_clone(&self) -> io::Result<Signals> {
         Ok(Signals { arrived: self.arrived.clone(), wake: self.wake.try_clone()? })
     }
@@ -87,7 +87,7 @@ impl Signals {
 
     /// Returns a signal that has arrived. Signals that end the process come first.
     pub(super) fn take(&mut self) -> Option<Signal> {
-        // One byte per signal; the flags say which ones.
+        // Each signal writes one byte. The flags tell which signals have arrived.
         self.drain();
         let found = self.arrived.iter().find(|(_, is_set)| is_set.swap(false, Relaxed))?;
         Some(match found.0 {

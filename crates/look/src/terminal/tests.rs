@@ -1,4 +1,4 @@
-//! Tests in a real terminal: how it is restored after a panic.
+//! Tests in a real terminal: a panic restores it.
 
 use std::io::{self, IsTerminal};
 use std::os::fd::AsFd;
@@ -9,7 +9,7 @@ use testkit::{Tmux, skipped};
 
 use super::Terminal;
 
-/// Takes over the terminal and panics. A test runs this test in a terminal.
+/// Takes over the terminal and panics. The next test runs this one in a terminal.
 #[test]
 #[ignore = "a test runs it in a terminal"]
 fn panics_in_raw_mode() {

@@ -1,4 +1,4 @@
-//! Tests of what must not happen: claims that are not true, and decisions that the user did not make.
+//! Tests that the interface makes no false claims, and records only decisions that the user makes.
 
 use super::{DOWN, Interface, photos, root};
 use crate::effect::Effect;

@@ -1,4 +1,4 @@
-//! Decisions about a group: what keys record, and how its state is shown.
+//! Decisions about a group: the effects of the keys that record and withdraw them, and the state of a group as text.
 
 use catalog::{Choice, Scope};
 use review::{Review, Settlement, Status, Void};
@@ -8,7 +8,8 @@ use crate::bindings::Action;
 use crate::effect::{Dialog, Effect, rules};
 use crate::views::Tone;
 
-/// Returns the effects that record a decision about a group, or the reason why there can be none.
+/// Returns the effects that record a decision about a group. If lop does not know its digest, they show a message
+/// instead.
 pub(crate) fn decide(review: &Review, at: u32, ask: impl FnOnce(Scope) -> Effect) -> Vec<Effect> {
     let unknown = "The digest of this group is not known. Scan its folders again, and decide then.";
     vec![review.group_scope(at).map_or_else(|| Effect::Say(unknown.into()), ask)]
@@ -29,7 +30,7 @@ pub(crate) fn act_on_group(review: &Review, at: u32, action: Action) -> Vec<Effe
     }
 }
 
-/// Returns the effect that withdraws a decision, after a question if it is about several groups.
+/// Returns the effect that withdraws a decision. If the decision covers several groups, the effect asks the user first.
 fn withdraw(review: &Review, id: i64) -> Effect {
     let about = (0..review.index().len()).filter(|&at| review.settled().by(at) == Some(id)).count();
     let groups = counted(about as u64, "group", "groups");

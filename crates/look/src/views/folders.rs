@@ -11,7 +11,7 @@ use crate::views::listing::{Listing, Rows};
 use crate::views::{Row, Tone, View, with_remark};
 use crate::work::{FolderKind, Load, Related, Relation};
 
-/// The view.
+/// The view of the folders.
 pub(crate) type FoldersView = Listing<Related>;
 
 impl Rows for Related {

@@ -1,6 +1,6 @@
-//! The files of one group: which of them stay, and why.
+//! The files of one group, with the fate of each file and the reason for it.
 //!
-//! Of a group that is not decided, the list shows what the usual keep rules would choose.
+//! For an undecided group, the list shows the choice of the usual keep rules.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,8 @@ use crate::text::{below, cut_start, name, width};
 use crate::views::decisions::{act_on_group, decide, state};
 use crate::views::{Row, Tone};
 
-/// Maximum number of files of a group that are chosen one by one, as in `lop serve`. Nobody looks at more.
+/// Maximum number of files of a group in which the user can choose single files, as in `lop serve`. No user examines
+/// more files one by one.
 const MAX_FILES: u32 = 500;
 
 /// The view of a group.
@@ -22,7 +23,7 @@ const MAX_FILES: u32 = 500;
 pub(crate) struct GroupView {
     /// The position of the group.
     at: u32,
-    /// The fates of the members; empty if all stay. A group can have a million members, so they are kept.
+    /// The fates of the members; empty if all stay. The view stores them, because a group can have a million members.
     fates: Vec<Fate>,
     is_decided: bool,
     pub(crate) list: List,
@@ -36,7 +37,7 @@ impl GroupView {
         view
     }
 
-    /// Applies the decisions again.
+    /// Determines the fates again after a change of the decisions.
     pub(crate) fn refresh(&mut self, review: &Review) {
         (self.fates, self.is_decided) = match review.settlement(self.at) {
             Settlement::Decided { fates, .. } => (fates, true),

@@ -16,20 +16,20 @@ use crate::views::group::GroupView;
 use crate::views::{Remote, Row, View, empty_note};
 use crate::work::Load;
 
-/// The view.
+/// The view of the groups.
 #[derive(Debug)]
 pub(crate) struct GroupsView {
     review: Remote<Box<Review>>,
-    /// The directory whose groups are listed.
+    /// The list contains the groups with a file in this directory.
     dir: Vec<u8>,
-    /// Whether the groups are those of a row of the list of folders.
+    /// Whether the user opened the groups from a row of the list of folders.
     is_of_folders: bool,
     sort: Sort,
     filter: String,
     /// The positions of the listed groups.
     order: Vec<u32>,
     list: List,
-    /// The group whose files are shown.
+    /// The open group, whose files the view shows.
     open: Option<GroupView>,
 }
 
@@ -56,7 +56,7 @@ impl GroupsView {
         self.load()
     }
 
-    /// Shows the groups of all directories that match a filter, which is that of some folders.
+    /// Shows the groups that match `filter`, the filter of some folders, in all directories.
     pub(crate) fn show_folders(&mut self, filter: String) -> Vec<Effect> {
         self.show_new(b"/", filter);
         self.is_of_folders = true;
@@ -82,7 +82,7 @@ impl GroupsView {
         }
     }
 
-    /// Loads the groups again when they are needed.
+    /// Drops the groups. The next call of [`GroupsView::load`] loads them again.
     pub(crate) fn forget(&mut self) {
         (self.review, self.open) = (Remote::Absent, None);
     }
@@ -112,8 +112,8 @@ impl GroupsView {
         Ok(())
     }
 
-    /// Returns the filter of the list: the directory and what the user typed. Returns `None` if the language of filters
-    /// cannot express the directory.
+    /// Returns the filter of the list: the directory and the text of the user. Returns `None` if no filter can express
+    /// the directory.
     fn whole_filter(&self) -> Option<Filter> {
         let place = match &self.dir[..] {
             b"/" => String::new(),

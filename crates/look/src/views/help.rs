@@ -1,4 +1,4 @@
-//! The help: all keys, those of the current list first.
+//! The help: a list of all keys. The keys of the current list come first.
 
 use crate::bindings::{Action, Binding, Place, of};
 use crate::effect::Effect;
@@ -6,7 +6,7 @@ use crate::list::List;
 use crate::text::{cut, width};
 use crate::views::{Row, Tone, View};
 
-/// The view.
+/// The view of the help.
 #[derive(Debug)]
 pub(crate) struct HelpView {
     bindings: Vec<&'static Binding>,
@@ -17,7 +17,7 @@ pub(crate) struct HelpView {
 const KEYS: usize = 18;
 
 impl HelpView {
-    /// Shows the keys of a place.
+    /// Creates the help for a place.
     pub(crate) fn new(place: Place) -> HelpView {
         HelpView { bindings: of(place).collect(), list: List::default() }
     }

@@ -1,4 +1,4 @@
-//! A list about a directory that is loaded as a whole, of which a text selects the rows.
+//! A list about a directory. A thread loads the whole list, and the filter selects rows of it.
 
 use review::Needle;
 
@@ -88,7 +88,7 @@ impl<T: Rows> Listing<T> {
         self.data.stop(T::load(Vec::new()))
     }
 
-    /// Returns the data, if it is loaded.
+    /// Returns the data, or `None` if it is not ready.
     pub(super) fn ready(&self) -> Option<&T> {
         self.data.ready()
     }

@@ -1,6 +1,6 @@
-//! The plan that the decisions make, and the result of carrying it out.
+//! The plan from the decisions, and the result of its run.
 //!
-//! The plan is the one that `lop dedupe --decided` makes. Applying it takes a confirmation that names the
+//! `lop dedupe --decided` makes the plan. Before the interface applies it, the user confirms a question that names the
 //! number of files and the bytes.
 
 use action::plan::{Kind, SavedAction};
@@ -14,7 +14,7 @@ use crate::views::runs::ask_undo;
 use crate::views::{Remote, Row, Tone, View, with_remark};
 use crate::work::{Acted, Load, PlanFile};
 
-/// The plan.
+/// The view of a plan.
 #[derive(Debug)]
 pub(crate) struct PlanView {
     plan: Remote<PlanFile>,
@@ -23,7 +23,7 @@ pub(crate) struct PlanView {
 }
 
 impl PlanView {
-    /// Starts to make a plan. Hard links keep a file under every name, so they are the first choice.
+    /// Starts to make a plan. The interface starts with hard links, because they keep a file under every name.
     pub(crate) fn new(kind: Kind) -> (PlanView, Vec<Effect>) {
         let mut plan = Remote::Absent;
         let effects = plan.load(Load::Plan(kind));
@@ -139,7 +139,7 @@ impl View for PlanView {
     }
 }
 
-/// The result of a run or an undo, while it is running and afterwards.
+/// The view of a run or an undo: its progress, and later its result.
 #[derive(Debug)]
 pub(crate) struct OutcomeView {
     outcome: Remote<Acted>,
@@ -160,7 +160,7 @@ impl OutcomeView {
         self.outcome = Remote::of(outcome);
     }
 
-    /// Returns whether files are being changed.
+    /// Returns whether the run is still changing files.
     pub(crate) fn is_running(&self) -> bool {
         matches!(self.outcome, Remote::Loading(_))
     }
@@ -217,7 +217,7 @@ impl View for OutcomeView {
             (Action::Undo, Remote::Ready(Acted { run: Some(run), done, .. })) => {
                 vec![ask_undo(*run, *done)]
             }
-            // The run ends after the file that it is working on, and reports what it has done.
+            // The run ends after the file that it is working on, and reports its result.
             (Action::Back, Remote::Loading(_)) => vec![Effect::Cancel(self.load.clone())],
             _ => Vec::new(),
         }

@@ -10,7 +10,7 @@ use crate::text::cut;
 use crate::views::{Remote, Row, Tone, View};
 use crate::work::Load;
 
-/// The view.
+/// The view of the runs.
 #[derive(Debug)]
 pub(crate) struct RunsView {
     runs: Remote<Vec<RunSummary>>,
@@ -23,7 +23,7 @@ impl RunsView {
         RunsView { runs: Remote::Absent, list: List::default(), local_time }
     }
 
-    /// Returns the effect that lists the runs. Any lop process can add one, so they are listed each time.
+    /// Returns the effect that lists the runs. Any lop process can add a run, so each call lists the runs again.
     pub(crate) fn show(&mut self) -> Vec<Effect> {
         match self.runs {
             Remote::Ready(_) => vec![Effect::Load(Load::Runs)],
@@ -45,7 +45,7 @@ impl RunsView {
     }
 }
 
-/// Returns the question before an undo.
+/// Returns the effect that asks the user before an undo.
 pub(crate) fn ask_undo(run: u64, files: u64) -> Effect {
     let question = format!("Undo run {run} and restore {}?", counted(files, "file", "files"));
     Effect::Ask(Dialog::Confirm { question, effect: Box::new(Effect::Load(Load::Undo(run))) })

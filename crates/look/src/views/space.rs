@@ -19,18 +19,18 @@ enum Item {
     Files,
 }
 
-/// The view.
+/// The view of the space.
 #[derive(Debug)]
 pub(crate) struct SpaceView {
     sizes: Remote<Sizes>,
-    /// The path of the directory. Numbers of directories change when the catalog is loaded again.
+    /// The path of the directory. A reload of the catalog changes the ids of directories, but not their paths.
     path: Option<Vec<u8>>,
     dir: DirId,
     by: By,
     items: Vec<Item>,
     list: List,
     filter: String,
-    /// The path of the row of the cursor when the sizes were last loaded.
+    /// The path of the row of the cursor at the start of the last load.
     selected: Option<Vec<u8>>,
     local_time: fn(i64) -> String,
 }
@@ -52,9 +52,9 @@ impl From<Totals> for Fields {
 
 /// Number of columns of the bar, without its ends.
 const BAR: usize = 10;
-/// Columns that names should have before there is a bar.
+/// Minimum number of columns for names. The view shows a bar only if it leaves this room.
 const NAME: usize = 16;
-/// Columns of the numbers that are always shown, and of the growth, each with the gap before the next column.
+/// Columns of the numbers that every row shows, with the gaps after them. The second constant is for the growth.
 const NUMBERS: usize = 11 + 1 + 4 + 1 + 11 + 2;
 const GROWTH: usize = 13;
 
@@ -107,7 +107,7 @@ impl SpaceView {
         self.sort(selected.map(is_here));
     }
 
-    /// Returns the path of the directory on the screen; the root directory if there is none yet.
+    /// Returns the path of the directory on the screen, or the root directory before the sizes are ready.
     pub(crate) fn dir(&self) -> &[u8] {
         self.path.as_deref().unwrap_or(b"/")
     }
@@ -148,12 +148,12 @@ impl SpaceView {
     fn fields(&self, space: &Space, item: Item) -> Fields {
         match item {
             Item::Dir(dir) => space.totals(dir).into(),
-            // What could be reclaimed among these files alone, and their growth, are not known.
+            // lop knows neither how much of these files alone is reclaimable nor how much they have grown.
             Item::Files => Fields { reclaimable: 0, grown: None, ..space.own(self.dir).into() },
         }
     }
 
-    /// Returns whether there is growth to show.
+    /// Returns whether lop knows the growth of any directory.
     fn has_growth(&self) -> bool {
         self.sizes.ready().is_some_and(|sizes| !sizes.comparisons.compared.is_empty())
     }
@@ -167,8 +167,8 @@ impl SpaceView {
         space.is_at_or_below(dir, self.dir) || space.is_at_or_below(self.dir, dir)
     }
 
-    /// Returns the end of the earlier scan with which the growth compares. Several roots have several such scans; this
-    /// is the first of them.
+    /// Returns the end of the earlier scan that the growth refers to. If several roots have such scans, returns the
+    /// first.
     fn since(&self) -> Option<i64> {
         let Sizes { space, comparisons } = self.sizes.ready()?;
         let mut compared = comparisons.compared.iter();
@@ -232,7 +232,7 @@ impl View for SpaceView {
         let Fields { allocated, reclaimable, grown, files } = self.fields(space, item);
         let label = match item {
             Item::Dir(dir) => format!("{}/", name(space.name(dir))),
-            // A file with names in several subdirectories belongs to none of them, and is counted here.
+            // A file with names in several subdirectories belongs to none of them, so this row counts it.
             Item::Files if self.items.len() > 1 => {
                 format!("({} here or in several)", counted(files, "file", "files"))
             }

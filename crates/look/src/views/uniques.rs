@@ -1,4 +1,4 @@
-//! The files in the directory that have no copy outside it: what would be lost with the directory.
+//! The files in the directory that have no copy outside it. Deleting the directory would lose them.
 
 use review::Needle;
 use runtime::quantity::{count, counted, size};
@@ -11,7 +11,7 @@ use crate::views::listing::{Listing, Rows};
 use crate::views::{Row, Tone, View, with_remark};
 use crate::work::{Load, Unique, Uniques};
 
-/// The view.
+/// The view of the unique files.
 pub(crate) type UniquesView = Listing<Uniques>;
 
 impl Rows for Uniques {
@@ -30,8 +30,8 @@ impl Rows for Uniques {
     }
 }
 
-/// Returns what an empty list means. The user may delete the directory because of it, so it claims that all files
-/// have copies only if nothing is unknown.
+/// Returns the meaning of an empty list. The user may rely on it and delete the directory, so the text claims that all
+/// files have copies only if lop knows this of every file.
 fn claim(uniques: &Uniques) -> &'static str {
     match uniques {
         Uniques { is_complete: false, .. } => {

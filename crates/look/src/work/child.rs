@@ -1,4 +1,4 @@
-//! lop processes, which answer questions that need the files, and act on files.
+//! Runs lop processes, which examine files or act on them.
 //!
 //! A process gets absolute paths after `--`, writes JSON to pipes, and has its own process group. If this
 //! program ends first, the process loses only the readers of its output.
@@ -29,9 +29,9 @@ use super::documents::{PlanFile, Related, Relation, Uniques};
 const PLAN_FILE: &str = "/proc/self/fd/0";
 /// The exit code after an interruption.
 const INTERRUPTED: i32 = 130;
-/// Number of messages that are kept.
+/// Maximum number of messages that [`Printed`] stores. It drops further messages.
 const MAX_MESSAGES: usize = 200;
-/// Longest line of a message that is read whole.
+/// Maximum length of a line on standard error. The reader divides longer lines.
 const MAX_LINE_BYTES: u64 = 64 << 10;
 
 /// Stops a process.
@@ -46,7 +46,8 @@ struct Wanted {
 }
 
 impl Stop {
-    /// Interrupts the process, as Ctrl-C does. It ends after the file that it is working on.
+    /// Interrupts the process, as Ctrl-C does. The process ends after the file that it is working on. A process that
+    /// has not started yet does not start.
     pub(super) fn stop(&self) {
         let mut wanted = self.0.lock();
         wanted.is_stopped = true;
@@ -57,10 +58,10 @@ impl Stop {
     }
 }
 
-/// Starts lop.
+/// A lop process that has not started yet.
 pub(super) struct Lop(Command);
 
-/// What a process printed, and how it ended.
+/// The output of a process and its exit status.
 struct Printed {
     document: Vec<u8>,
     messages: Vec<String>,
@@ -68,7 +69,7 @@ struct Printed {
     code: Option<i32>,
 }
 
-/// The documents on standard error.
+/// A document on standard error.
 #[derive(Deserialize)]
 struct Record {
     progress: Option<Text>,
@@ -127,7 +128,7 @@ impl Lop {
         Ok(uniques)
     }
 
-    /// Makes a plan from the decisions, in an empty file. Changes no other file.
+    /// Makes a plan from the decisions, and writes it to an empty file. Changes no other file.
     pub(super) fn plan(
         mut self,
         kind: Kind,
@@ -185,7 +186,7 @@ impl Lop {
             wanted.process = Some(Pid::from_child(&child));
             child
         };
-        // Closes this end of the file with the plan.
+        // This closes the descriptor of the plan file that `command` holds.
         drop(command);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let mut printed =
@@ -206,7 +207,7 @@ impl Lop {
         let mut wanted = stop.0.lock();
         wanted.process = None;
         let status = child.wait().map_err(|error| format!("lop was lost: {error}"))?;
-        // After a clean stop, lop ends by the signal that stopped it.
+        // After a clean stop, lop ends itself with the signal that stopped it.
         let interrupted = status.signal().filter(|&signal| signal == Signal::INT.as_raw());
         printed.code = status.code().or(interrupted.map(|_| INTERRUPTED));
         Ok(printed)
@@ -214,7 +215,7 @@ impl Lop {
 }
 
 impl Printed {
-    /// Reads standard error to its end, because a process that waits for its reader never ends.
+    /// Reads standard error to its end. A process whose output nobody reads would wait forever.
     fn read_messages(&mut self, stderr: ChildStderr, tell: Tell<'_>) {
         let (mut from, mut line) = (BufReader::new(stderr), Vec::new());
         while matches!(from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line), Ok(1..)) {
@@ -245,7 +246,7 @@ impl Printed {
         }
     }
 
-    /// Returns a number of the summary.
+    /// Returns the number `key` of the summary, or 0 if the summary does not contain it.
     fn summary(&self, key: &str) -> u64 {
         let document: Option<Value> = serde_json::from_slice(&self.document).ok();
         document.and_then(|document| document.get("summary")?.get(key)?.as_u64()).unwrap_or(0)
@@ -262,7 +263,7 @@ impl Printed {
         Acted { text, run, done: self.summary("done"), messages: self.remarks() }
     }
 
-    /// Returns the messages, after the reason why the result is incomplete.
+    /// Returns the reason why the result is incomplete, if the process gave one, and then the messages.
     fn remarks(self) -> Vec<String> {
         let why = self.error.filter(|why| !why.is_empty());
         why.into_iter().chain(self.messages).collect()

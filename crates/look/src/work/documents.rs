@@ -15,7 +15,7 @@ use serde::Deserialize;
 pub(crate) struct Relation {
     #[serde(rename = "relation")]
     pub(crate) kind: FolderKind,
-    /// Percentage of the bytes of the first folder that the others have too.
+    /// Percentage of the bytes of the first folder that the other folders contain as well.
     pub(crate) percent: u32,
     pub(crate) files: u64,
     pub(crate) reclaimable_bytes: u64,
@@ -30,14 +30,14 @@ pub(crate) struct Related {
     pub(crate) remarks: Vec<String>,
 }
 
-/// How folders are related.
+/// The kind of relation between folders.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FolderKind {
     Equal,
     Contained,
     Overlapping,
-    /// A relation of a later version of lop.
+    /// A relation that only later versions of lop know.
     #[serde(other)]
     Other,
 }
@@ -74,7 +74,7 @@ impl Relation {
     ///
     /// # Errors
     ///
-    /// Fails if this is not such a document.
+    /// Fails if `document` is not such a document.
     pub(super) fn read(document: &[u8]) -> Result<Vec<Relation>, serde_json::Error> {
         #[derive(Deserialize)]
         struct Document {
@@ -87,13 +87,13 @@ impl Relation {
     }
 }
 
-/// A file without a copy.
+/// A file without a copy outside the directory.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 pub(crate) struct Unique {
     #[serde(flatten)]
     pub(crate) path: PathOf,
     pub(crate) size: u64,
-    /// Number of copies, if it is known.
+    /// Number of copies, if lop knows it.
     #[serde(default)]
     pub(crate) duplicates: Option<u64>,
     /// A remark about the file.
@@ -103,16 +103,17 @@ pub(crate) struct Unique {
 /// The files of a directory that have no copy outside it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Uniques {
-    /// The largest ones first.
+    /// The files, sorted by size, largest first.
     pub(crate) files: Vec<Unique>,
     /// Number of all files of the directory.
     pub(crate) of: u64,
-    /// Number of files that certainly have no copy, and their size.
+    /// Number of files that certainly have no copy.
     pub(crate) certain: u64,
+    /// Total size of these files.
     pub(crate) bytes: u64,
     /// Number of files that may have a copy.
     pub(crate) unknown: u64,
-    /// Whether all files of the directory are known.
+    /// Whether lop knows of each file in the directory whether it has a copy outside.
     pub(crate) is_complete: bool,
     /// Number of entries that are neither unique nor copies: empty files, symbolic links and special files.
     pub(crate) not_counted: u64,
@@ -125,7 +126,7 @@ impl Uniques {
     ///
     /// # Errors
     ///
-    /// Fails if this is not such a document.
+    /// Fails if `document` is not such a document.
     pub(super) fn read(document: &[u8]) -> Result<Uniques, serde_json::Error> {
         #[derive(Deserialize)]
         struct Document {
@@ -157,23 +158,23 @@ impl Uniques {
     }
 }
 
-/// A plan in a file. It may be larger than memory, so only the positions of its lines are kept.
+/// A plan in a file. The plan may be larger than the memory, so `PlanFile` stores only the positions of its lines.
 #[derive(Debug)]
 pub(crate) struct PlanFile {
     file: File,
-    /// Where each line starts, and where the last one ends.
+    /// The positions at which the lines start, and the end of the last line.
     starts: Vec<u64>,
-    /// The bytes that the plan frees.
+    /// Number of bytes that the plan frees.
     pub(crate) frees: u64,
     pub(crate) messages: Vec<String>,
 }
 
 impl PlanFile {
-    /// Notes where the lines of a plan start.
+    /// Finds the lines of a plan.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read.
+    /// Fails if a read from the file fails.
     pub(super) fn index(mut file: File, frees: u64, messages: Vec<String>) -> io::Result<PlanFile> {
         file.seek(SeekFrom::Start(0))?;
         let (mut from, mut starts) = (BufReader::new(&file), vec![0]);
@@ -191,7 +192,7 @@ impl PlanFile {
         self.starts.len() - 1
     }
 
-    /// Returns one of the actions, or `None` if the file cannot be read.
+    /// Returns an action of the plan, or `None` if reading it from the file fails.
     pub(crate) fn action(&self, at: usize) -> Option<SavedAction> {
         let (start, end) = (*self.starts.get(at)?, *self.starts.get(at + 1)?);
         let mut line = vec![0; usize::try_from(end - start).ok()?];

@@ -1,4 +1,5 @@
-//! `lop look`: shows the catalog on a terminal, where the user moves through it, decides, and starts runs.
+//! `lop look`: shows the catalog on a terminal, where the user moves through it, decides about duplicates, and starts
+//! runs.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &LookArgs, settings: &Settings) -> Result<Exit, CommandE
     Ok(match end {
         End::Quit => Exit::Done,
         End::Signal(signal) => {
-            // Ends the process, unless a debugger prevents it.
+            // This call ends the process, unless a debugger prevents it.
             let _refused = emulate_default_handler(signal);
             Exit::Interrupted
         }
@@ -67,7 +68,8 @@ fn check_terminal(settings: &Settings) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Opens the catalog. Prints a message if another process is changing it, because the screen stays as it is meanwhile.
+/// Opens the catalog. If another process is changing it, prints a message and waits. Without the message, lop would
+/// seem to hang.
 fn open_patiently(settings: &Settings) -> Result<Catalog, CommandError> {
     match Catalog::open_within(&settings.catalog()?, SILENCE) {
         Err(error) if error.is_busy() => {

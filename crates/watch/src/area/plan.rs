@@ -32,13 +32,14 @@ pub(crate) struct Planned {
     pub(crate) path: Vec<u8>,
     /// The id of its mount.
     pub(crate) mount: u64,
-    /// The identity of its top directory, or `None` if the directory was not or could not be accessed.
+    /// The identity of its top directory, or `None` if [`Plan::make`] did not access the directory or failed to access
+    /// it.
     pub(crate) key: Option<FileKey>,
     /// The identity of its file system, as in `fsops::Volume`.
     pub(crate) fsid: u64,
     /// The type of the file system, as messages show it.
     pub(crate) kind: String,
-    /// The reason why the area cannot be watched, or `None` if it can be.
+    /// The reason why the watcher cannot watch the area, or `None` if it can.
     pub(crate) obstacle: Option<String>,
 }
 

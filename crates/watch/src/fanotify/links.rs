@@ -18,7 +18,7 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Returns whether a file is known to have one name.
+    /// Returns whether the watcher knows that a file has only one name.
     pub(super) fn is_single(&self, file: &[u8]) -> bool {
         self.single.contains(file)
     }
@@ -31,8 +31,8 @@ impl Links {
         self.single.insert(file.into());
     }
 
-    /// Notes that a name was created. If the file is new, this is its only name. If the name is a
-    /// further link, the kernel reports the new link count right before the name.
+    /// Notes the creation of a name. If the file is new, this is its only name. If the name is a further link, the
+    /// kernel reports the new link count right before the name.
     pub(super) fn created(&mut self, file: &[u8]) {
         if !self.several.iter().any(|files| files.contains(file)) {
             self.add_single(file);

@@ -20,7 +20,7 @@ const BUSY_PAUSE: Duration = Duration::from_millis(1);
 
 /// The result of a search for a directory.
 pub(super) enum Found {
-    /// The directory was removed.
+    /// The directory no longer exists.
     Gone,
     /// The paths of the directory below the roots.
     Paths(Vec<Vec<u8>>),
@@ -28,8 +28,8 @@ pub(super) enum Found {
     Deep(Vec<u8>),
 }
 
-/// Resolves handles. A resolver keeps mount points open, and an open mount point cannot be unmounted,
-/// so the resolver MUST be dropped soon.
+/// Resolves handles. A resolver keeps mount points open, and an open mount point prevents an unmount, so callers MUST
+/// drop the resolver soon.
 #[derive(Default)]
 pub(crate) struct Resolver {
     /// The open top directories of areas, by their index in [`Areas`]. `None` if [`Areas::open`] found
@@ -56,7 +56,7 @@ impl Resolver {
                 Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => {
                     match path_above(&fd) {
                         Ok(path) => return Ok(Found::Deep(path)),
-                        // The directory was removed in the meantime.
+                        // Another process has removed the directory in the meantime.
                         Err(error) if is_gone(&error) => is_gone_everywhere = true,
                         Err(error) => return Err(error),
                     }

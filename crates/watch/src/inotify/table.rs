@@ -47,8 +47,8 @@ impl Table {
         }
     }
 
-    /// Returns the watches from a directory up to the top of its area. Returns `None` if a directory
-    /// between them is not watched, or if the table contains a cycle.
+    /// Returns the watches from a directory up to the top of its area. Returns `None` if a directory between them has
+    /// no watch, or if the table contains a cycle.
     fn up(&self, watch: i32) -> Option<Vec<(i32, &Node)>> {
         let mut found = Vec::new();
         let mut at = Some(watch);

@@ -15,7 +15,7 @@ use super::Source;
 use crate::area::OwnPaths;
 use crate::paths::{as_path, joined};
 
-/// The events to watch: those that are watched with fanotify, and the events of the directory itself.
+/// The events to watch: those that the fanotify source watches, and the events of the directory itself.
 const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
@@ -29,7 +29,7 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
 /// The file with the maximum number of watches of a user.
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
 
-/// A directory that waits to be watched.
+/// A directory that needs a watch.
 struct Waiting {
     /// Its path below the top directory of the area.
     below: Vec<u8>,
@@ -42,8 +42,8 @@ impl Source {
     /// `top`, and returns the number of directories. Leaves out directories that this user cannot read,
     /// because a scan cannot read them either.
     ///
-    /// Fails with the reason as text if the top directory cannot be opened, if a watch cannot be added,
-    /// or if there are more directories than a user may watch.
+    /// Fails with the reason as text if it cannot open the top directory or add a watch, or if the area has more
+    /// directories than a user may watch.
     pub(super) fn watch_below(
         &mut self,
         top: &[u8],
@@ -152,10 +152,10 @@ fn below(dir: &[u8], name: &[u8]) -> Vec<u8> {
     if dir.is_empty() { name.to_vec() } else { joined(dir, name) }
 }
 
-/// Returns the names of the subdirectories that can be listed.
+/// Returns the names of the subdirectories, up to the first error.
 fn subdirs(dir: &Dir, buffer: &mut DirBuffer) -> Vec<Vec<u8>> {
     let (mut found, mut unknown): (_, Vec<CString>) = (Vec::new(), Vec::new());
-    // An error ends the list. The error is ignored here, because a scan reports it.
+    // An error ends the list. This function ignores it, because a scan reports it.
     let _unread = dir.for_each(buffer, |item| match item.kind {
         Kind::Dir => found.push(item.name.to_bytes().to_vec()),
         Kind::Unknown => unknown.push(item.name.to_owned()),

@@ -17,7 +17,7 @@ pub(super) struct DirNote {
     names: HashMap<Box<[u8]>, Change>,
     /// The length of all names.
     name_bytes: usize,
-    /// The last changes of entries whose names were forgotten.
+    /// The last changes of the entries whose names the watcher has forgotten.
     unnamed: Option<Change>,
     /// A number that is not larger than the number of any change.
     oldest: Option<u64>,
@@ -112,8 +112,8 @@ impl DirNote {
         before - self.bytes()
     }
 
-    /// Returns the number of entries that have changed after a number. All entries whose names were
-    /// forgotten count as one.
+    /// Returns the number of entries that have changed after a number. All entries without remembered names count as
+    /// one.
     pub(super) fn count_above(&self, number: u64) -> u64 {
         let changes = self.names.values().chain(&self.unnamed);
         changes.filter(|change| change.number > number).count() as u64

@@ -79,7 +79,7 @@ impl Watcher {
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
         let mut by_path = BTreeMap::new();
         for (since, roots) in known {
-            // `number_known` has checked these roots and this position, so they are not unknown.
+            // `number_known` has checked these roots and this position, so their changes are known.
             let Ok(changes) = self.notes.changes(&roots, since, &mut directories) else { continue };
             for dir in changes.dirs {
                 // If roots contain each other, several of them contain this directory. The iteration starts with

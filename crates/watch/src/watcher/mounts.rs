@@ -63,8 +63,8 @@ impl Watcher {
             fanotify.forget_places();
         }
         // If several mounts show a directory, a scan lists it under only one of its paths. If this path has
-        // disappeared, the next scan must list the directory under another path, so the other mounts of the file system
-        // are noted.
+        // disappeared, the next scan must list the directory under another path, so the watcher notes the other mounts
+        // of the file system.
         let shows_the_same = |area: &&Area| {
             let is_root = self.areas.roots.contains(&area.planned.path);
             !is_root && changed.iter().any(|planned| planned.fsid == area.planned.fsid)
@@ -86,8 +86,8 @@ impl Watcher {
         }
     }
 
-    /// Returns whether an area is still watched. An unchanged plan does not prove this, because the kernel
-    /// may give the id of a former mount to a new one.
+    /// Returns whether the watcher still watches an area. An unchanged plan does not prove this, because the kernel may
+    /// give the id of a former mount to a new one.
     fn is_watched(&self, area: &Area) -> bool {
         match (&area.means, &self.fanotify) {
             (Means::Fanotify, Ok(fanotify)) => {
@@ -138,7 +138,7 @@ impl Watcher {
     }
 }
 
-/// Returns why a file system cannot be watched as a whole.
+/// Returns the reason why the watcher cannot watch a file system as a whole.
 pub(super) fn fanotify_text(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::EPERM) => "only root may watch whole file systems".into(),

@@ -1,11 +1,11 @@
-//! Tests of how the results of processes are read. Scripts stand for lop.
+//! Tests that read the results of processes. Shell scripts take the place of lop.
 
 use action::plan::Kind;
 use testkit::{TempTree, TreeBuilder};
 
 use super::{Lop, Stop};
 
-/// Returns a program that prints a document and an error record, and ends with a command of the shell.
+/// Returns a script that prints a document and an error record, and ends with the shell command `end`.
 fn program(document: &str, error: &str, end: &str) -> (TempTree, Lop) {
     let temp = TempTree::new();
     let script = format!("#!/bin/sh\necho '{document}'\necho '{error}' >&2\n{end}\n");
