@@ -188,10 +188,12 @@ impl Page<'_> {
             Some(Dialog::Menu { .. }) => {
                 ("Choose with the arrow keys.".into(), "Enter choose  Esc back".into())
             }
-            None if app.message().is_empty() => (app.view().totals(), key_line(app, columns)),
+            None if app.message().is_empty() => {
+                (cut(&app.view().totals(), columns), key_line(app, columns))
+            }
             None => (message(app.message()), key_line(app, columns)),
         };
-        // A long text covers the last rows until the next key.
+        // A long message covers the last rows until the next key.
         let room = (self.height / 2).max(1);
         let lines: Vec<String> = wrap(&text, columns).into_iter().take(room).collect();
         for (y, line) in (0..=status).rev().zip(lines.iter().rev()) {

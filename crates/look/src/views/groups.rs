@@ -224,14 +224,17 @@ impl View for GroupsView {
             return open.totals(review);
         }
         let totals = review.totals(&self.order);
-        format!(
-            "{}, {} reclaimable; {} undecided; removing {} frees {}",
+        let mut text = format!(
+            "{}, {} reclaimable; {} undecided",
             counted(totals.groups, "group", "groups"),
             size(totals.reclaimable),
             count(totals.undecided),
-            counted(totals.removes, "file", "files"),
-            size(totals.frees)
-        )
+        );
+        if totals.removes > 0 {
+            let files = counted(totals.removes, "file", "files");
+            text.push_str(&format!("; removing {files} frees {}", size(totals.frees)));
+        }
+        text
     }
 
     fn list(&mut self) -> &mut List {
