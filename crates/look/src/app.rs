@@ -244,6 +244,10 @@ impl App {
             Action::Redraw => vec![Effect::Redraw],
             Action::Reload => vec![Effect::Reload],
             Action::Help => self.toggle_help(),
+            Action::Details => {
+                let at = self.list().at;
+                vec![Effect::Say(self.view().details(at))]
+            }
             Action::Plan => self.plan(self.kind),
             Action::Tab(tab) => self.go_to(tab),
             Action::NextTab => self.go_to((self.tab + 1) % TABS.len()),

@@ -25,6 +25,8 @@ pub(crate) enum Action {
     Reload,
     Redraw,
     Help,
+    /// Shows the row of the cursor completely.
+    Details,
     Suspend,
     Quit,
     BySize,
@@ -163,10 +165,11 @@ pub(crate) static SECTIONS: [Section; 8] = [
     Section { places: &[], bindings: &EVERYWHERE },
 ];
 
-static EVERYWHERE: [Binding; 22] = [
+static EVERYWHERE: [Binding; 23] = [
     key(&[C('p')], "p", A::Plan, "make a plan from the decisions", "plan"),
     key(&[Key::Enter, Key::Right, C('l')], "Enter → l", A::Open, "open the row", "open"),
     key(&[Key::Left, Key::Backspace, C('h')], "← Backspace h", A::Leave, "go up or back", "up"),
+    key(&[C('i')], "i", A::Details, "show the complete path of the row", ""),
     key(&[C('?')], "?", A::Help, "show or leave this help", "help"),
     key(&[C('q'), Key::Ctrl('c')], "q Ctrl-C", A::Quit, "quit", "quit"),
     key(&[C('1')], "1", A::Tab(0), "space by directory", ""),
@@ -205,12 +208,13 @@ pub(crate) fn action(key: Key, place: Place) -> Option<Action> {
     of(place).find(|binding| binding.keys.contains(&key)).map(|binding| binding.action)
 }
 
-/// Returns the keys of a place with their hints, for the last line of the screen.
-pub(crate) fn hints(place: Place) -> impl Iterator<Item = String> {
-    of(place).filter(|binding| !binding.hint.is_empty()).map(|binding| {
-        let key = binding.label.split(' ').next().unwrap_or_default();
-        format!("{key} {}", binding.hint)
-    })
+impl Binding {
+    /// Returns the first key with its hint, for the last line of the screen. Returns `None` if that line does not
+    /// contain the key.
+    pub(crate) fn hint(&self) -> Option<String> {
+        let key = self.label.split(' ').next()?;
+        (!self.hint.is_empty()).then(|| format!("{key} {}", self.hint))
+    }
 }
 
 #[cfg(test)]

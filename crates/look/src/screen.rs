@@ -16,7 +16,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
 use crate::app::{App, TABS};
-use crate::bindings::hints;
+use crate::bindings::{Action, of};
 use crate::effect::Dialog;
 use crate::list::List;
 use crate::text::{at_ends, cut, cut_start, message, width, wrap};
@@ -210,12 +210,15 @@ fn filter_keys() -> String {
 
 /// Returns as many keys as fit into the line. The line always contains the keys for help and for quitting.
 fn key_line(app: &App, columns: usize) -> String {
-    let all: Vec<String> = hints(app.view().place()).collect();
-    let (last, first): (Vec<String>, Vec<String>) =
-        all.into_iter().partition(|hint| hint.starts_with('?') || hint.starts_with('q'));
-    let end = last.join("  ");
+    let view = app.view();
+    let is_last = |action| matches!(action, Action::Help | Action::Quit);
+    let (last, first): (Vec<_>, Vec<_>) =
+        of(view.place()).partition(|binding| is_last(binding.action));
+    let end: Vec<String> = last.iter().filter_map(|binding| binding.hint()).collect();
+    let end = end.join("  ");
     let mut line = String::new();
-    for hint in first {
+    let offered = first.iter().filter(|binding| view.offers(binding.action));
+    for hint in offered.filter_map(|binding| binding.hint()) {
         if width(&line) + width(&hint) + width(&end) + 4 <= columns {
             line.push_str(&hint);
             line.push_str("  ");

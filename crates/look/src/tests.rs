@@ -302,6 +302,35 @@ fn hostile_names_are_escaped() {
 }
 
 #[test]
+fn the_complete_path_of_a_row_is_shown_on_request() {
+    let long = format!("t/{0}/{0}/copy", "dir".repeat(30));
+    let tree = TreeBuilder::new().file("t/one", "content").file(&*long, "content");
+    let mut interface = Interface::of(&tree);
+    let mut shows_path = |keys: &str| {
+        interface.types(keys);
+        interface.screen().replace(['\n', ' '], "").contains(&long)
+    };
+    assert_ne!(shows_path("2\r<i"), shows_path(">i"), "each row shows its own path");
+    assert!(!shows_path("k"), "the next key removes it");
+}
+
+#[test]
+fn the_last_line_shows_only_keys_with_an_effect() {
+    let mut interface = Interface::of(&photos());
+    let mut last = |keys: &str| {
+        interface.types(keys);
+        interface.screen().lines().last().expect("a line").to_owned()
+    };
+    assert!(last("2").contains("Enter open"));
+    assert!(!last("").contains("w withdraw"), "the group is undecided");
+    assert!(last("x").contains("w withdraw"));
+    let group = last("\r");
+    assert!(!group.contains("Enter open"), "{group}");
+    assert!(!last("5").contains("u undo"), "there is no run");
+    assert!(!last("p").contains("a apply"), "the plan is not ready");
+}
+
+#[test]
 fn the_help_shows_every_key_of_the_view() {
     let mut interface = Interface::of(&photos());
     interface.types("2?");

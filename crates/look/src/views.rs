@@ -123,12 +123,20 @@ pub(crate) trait View {
     fn len(&self) -> usize;
     /// Returns a row. It MUST be quick, because each drawing calls it for each row on the screen.
     fn row(&self, at: usize, columns: usize) -> Row;
+    /// Returns the complete paths or text of a row, which the row itself may show relative or cut. Returns an empty
+    /// text for a row that shows everything.
+    fn details(&self, at: usize) -> String;
     /// Returns the text in place of the rows, if there are none.
     fn note(&self) -> Option<String>;
     /// Returns the totals of the list.
     fn totals(&self) -> String;
     /// Returns the cursor.
     fn list(&mut self) -> &mut List;
+    /// Returns whether an action has an effect here and now. The last line of the screen shows only the keys of such
+    /// actions.
+    fn offers(&self, action: Action) -> bool {
+        !matches!(action, Action::Open | Action::Leave)
+    }
     /// Handles a key that does not move the cursor.
     fn act(&mut self, action: Action) -> Vec<Effect>;
 

@@ -8,6 +8,8 @@ use ratatui_core::buffer::Cell;
 use ratatui_core::layout::{Position, Size};
 use ratatui_core::style::{Color, Modifier};
 
+use crate::text::width;
+
 /// A terminal of a fixed size.
 pub(super) struct Ansi<W> {
     out: W,
@@ -44,7 +46,6 @@ impl<W: Write> Backend for Ansi<W> {
     {
         let (mut next, mut last) = (None, String::new());
         for (x, y, cell) in content {
-            // Terminals differ in the widths of some characters, so the cell after a wide one has its own position.
             if next != Some((x, y)) {
                 write!(self.out, "\x1b[{};{}H", y + 1, x + 1)?;
             }
@@ -53,8 +54,15 @@ impl<W: Write> Backend for Ansi<W> {
                 self.out.write_all(style.as_bytes())?;
                 last = style;
             }
-            self.out.write_all(cell.symbol().as_bytes())?;
-            next = Some((x + 1, y));
+            let symbol = cell.symbol();
+            if symbol.chars().nth(1).is_some() {
+                // A terminal may draw a sequence in fewer columns than expected. The spaces remove older characters.
+                write!(self.out, "{}\x1b[{};{}H", " ".repeat(width(symbol)), y + 1, x + 1)?;
+            }
+            self.out.write_all(symbol.as_bytes())?;
+            // Terminals differ in the widths of characters outside ASCII, so the cell after such a character has its
+            // own position.
+            next = symbol.is_ascii().then_some((x + 1, y));
         }
         if last.is_empty() { Ok(()) } else { self.out.write_all(b"\x1b[0m") }
     }
@@ -116,6 +124,17 @@ mod tests {
         let cells = [(0, 0), (1, 0), (2, 0), (1, 1)].map(|(x, y)| (x, y, &buffer[(x, y)]));
         Ansi::new(&mut out, (5, 2)).draw(cells.into_iter()).expect("drawn");
         let expected = "\x1b[1;1H\x1b[0mab\x1b[0;32mc\x1b[2;2H\x1b[0;2;7;31md\x1b[0m";
+        assert_eq!(String::from_utf8_lossy(&out), expected);
+    }
+
+    #[test]
+    fn characters_of_uncertain_width_move_no_others() {
+        let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 1));
+        buffer.set_string(0, 0, "aé写e\u{301}b", Style::new());
+        let mut out = Vec::new();
+        let cells = [0, 1, 2, 4, 5].map(|x| (x, 0, &buffer[(x, 0)]));
+        Ansi::new(&mut out, (6, 1)).draw(cells.into_iter()).expect("drawn");
+        let expected = "\x1b[1;1H\x1b[0maé\x1b[1;3H写\x1b[1;5H \x1b[1;5He\u{301}\x1b[1;6Hb\x1b[0m";
         assert_eq!(String::from_utf8_lossy(&out), expected);
     }
 }

@@ -82,6 +82,10 @@ impl View for FoldersView {
         Row { text: text + &cut_start(&folders(relation, &self.dir), room), tone: Tone::Plain }
     }
 
+    fn details(&self, row: usize) -> String {
+        self.get(row).map(|relation| folders(relation, b"")).unwrap_or_default()
+    }
+
     fn note(&self) -> Option<String> {
         self.note_or(|_| "No equal, contained or overlapping folders here.")
     }
@@ -98,6 +102,13 @@ impl View for FoldersView {
 
     fn list(&mut self) -> &mut List {
         &mut self.list
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Open => self.current().is_some(),
+            action => action != Action::Leave,
+        }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {

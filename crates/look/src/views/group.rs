@@ -81,6 +81,15 @@ impl GroupView {
         Row { text: text + &cut_start(&name(below(dir, &member.path)), room), tone }
     }
 
+    pub(crate) fn details(&self, review: &Review, row: usize) -> String {
+        let member = review.index().member(self.at, walk::to_u32(row));
+        let path = member.map(|member| name(&member.path)).unwrap_or_default();
+        match self.fates.get(row) {
+            Some(Fate::Keep(why)) => format!("{path} ({why})"),
+            _ => path,
+        }
+    }
+
     pub(crate) fn totals(&self, review: &Review) -> String {
         let path = review.index().member(self.at, walk::to_u32(self.list.at)).map(|one| one.path);
         match review.settlement(self.at) {

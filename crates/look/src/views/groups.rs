@@ -210,6 +210,14 @@ impl View for GroupsView {
         Row { text: text + &cut_start(&name(below(&self.dir, &path)), room), tone }
     }
 
+    fn details(&self, row: usize) -> String {
+        let Some(review) = self.review.ready() else { return String::new() };
+        if let Some(open) = &self.open {
+            return open.details(review, row);
+        }
+        self.order.get(row).map(|&at| name(&review.index().first_path(at))).unwrap_or_default()
+    }
+
     fn note(&self) -> Option<String> {
         let empty = || {
             let everything = "No groups of identical files here.";
@@ -239,6 +247,19 @@ impl View for GroupsView {
 
     fn list(&mut self) -> &mut List {
         self.open.as_mut().map_or(&mut self.list, |open| &mut open.list)
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        let is_open = self.open.is_some();
+        match action {
+            Action::Leave => is_open || self.is_of_folders,
+            Action::Open => !is_open && self.current().is_some(),
+            Action::Withdraw => {
+                self.current().is_some_and(|(review, at)| review.settled().by(at).is_some())
+            }
+            Action::Rules | Action::RulesForAll | Action::LeaveAlone => self.current().is_some(),
+            _ => true,
+        }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {

@@ -47,6 +47,10 @@ impl View for HelpView {
         Row { text: cut(&text, columns), tone: Tone::Plain }
     }
 
+    fn details(&self, at: usize) -> String {
+        self.bindings.get(at).map(|binding| binding.does.to_owned()).unwrap_or_default()
+    }
+
     fn note(&self) -> Option<String> {
         None
     }
@@ -57,6 +61,10 @@ impl View for HelpView {
 
     fn list(&mut self) -> &mut List {
         &mut self.list
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        matches!(action, Action::Help | Action::Leave | Action::Quit)
     }
 
     fn act(&mut self, _action: Action) -> Vec<Effect> {

@@ -105,6 +105,14 @@ impl View for PlanView {
         Row { text: text + &cut_start(&name(&path), room) + &why, tone }
     }
 
+    fn details(&self, at: usize) -> String {
+        match self.plan.ready().and_then(|plan| plan.action(at / 2)) {
+            None => String::new(),
+            Some(SavedAction { path, .. }) if at.is_multiple_of(2) => name(&path),
+            Some(SavedAction { kept, why, .. }) => format!("{} ({})", name(&kept), message(&why)),
+        }
+    }
+
     fn note(&self) -> Option<String> {
         let empty = || {
             let nothing = "Nothing to do. In the list of groups (2), decide which files stay (d).";
@@ -127,6 +135,14 @@ impl View for PlanView {
 
     fn list(&mut self) -> &mut List {
         &mut self.list
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Apply => self.len() > 0,
+            Action::OtherKind => !self.is_loading(),
+            action => !matches!(action, Action::Open | Action::Plan),
+        }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
@@ -196,6 +212,11 @@ impl View for OutcomeView {
         }
     }
 
+    fn details(&self, at: usize) -> String {
+        let text = self.outcome.ready().and_then(|acted| acted.messages.get(at));
+        text.map(|text| message(text)).unwrap_or_default()
+    }
+
     fn note(&self) -> Option<String> {
         let no_messages = || (self.len() == 0).then(|| "Press Esc to go back.".to_string());
         self.outcome.note().or_else(no_messages)
@@ -210,6 +231,13 @@ impl View for OutcomeView {
 
     fn list(&mut self) -> &mut List {
         &mut self.list
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Undo => matches!(self.outcome, Remote::Ready(Acted { run: Some(_), .. })),
+            action => !self.is_running() && action != Action::Open,
+        }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {

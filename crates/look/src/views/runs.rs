@@ -35,9 +35,12 @@ impl RunsView {
         self.runs = Remote::of(runs);
     }
 
+    fn current(&self) -> Option<&RunSummary> {
+        self.runs.ready()?.get(self.list.at)
+    }
+
     fn undo(&self) -> Vec<Effect> {
-        let run = self.runs.ready().and_then(|runs| runs.get(self.list.at));
-        vec![match run {
+        vec![match self.current() {
             None => return Vec::new(),
             Some(run) if run.can_be_undone() => ask_undo(run.run, run.still_changed()),
             Some(run) => Effect::Say(format!("Run {} has nothing left to restore.", run.run)),
@@ -79,6 +82,11 @@ impl View for RunsView {
         Row { text: cut(&text, columns), tone }
     }
 
+    fn details(&self, at: usize) -> String {
+        let run = self.runs.ready().and_then(|runs| runs.get(at));
+        run.map(|run| format!("Run {}: {}", run.run, run.result())).unwrap_or_default()
+    }
+
     fn note(&self) -> Option<String> {
         let empty = || (self.len() == 0).then(|| "No run has changed files.".to_string());
         self.runs.note().or_else(empty)
@@ -86,11 +94,21 @@ impl View for RunsView {
 
     fn totals(&self) -> String {
         let runs = counted(self.len() as u64, "run", "runs");
-        if self.len() > 0 { format!("{runs}; u undoes the selected run") } else { runs }
+        match self.current() {
+            Some(run) if run.can_be_undone() => format!("{runs}; u undoes the selected run"),
+            _ => runs,
+        }
     }
 
     fn list(&mut self) -> &mut List {
         &mut self.list
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Undo => self.current().is_some_and(RunSummary::can_be_undone),
+            action => !matches!(action, Action::Open | Action::Leave),
+        }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {

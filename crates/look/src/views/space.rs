@@ -253,6 +253,13 @@ impl View for SpaceView {
         Row { text: text + &cut(&label, room), tone }
     }
 
+    fn details(&self, at: usize) -> String {
+        match (self.sizes.ready(), self.items.get(at)) {
+            (Some(Sizes { space, .. }), Some(&Item::Dir(dir))) => name(&space.path(dir)),
+            _ => name(self.dir()),
+        }
+    }
+
     fn note(&self) -> Option<String> {
         let empty = || {
             let everything = "No directories and no files here.";
@@ -274,6 +281,17 @@ impl View for SpaceView {
 
     fn list(&mut self) -> &mut List {
         &mut self.list
+    }
+
+    fn offers(&self, action: Action) -> bool {
+        match action {
+            Action::Open => matches!(self.items.get(self.list.at), Some(Item::Dir(_))),
+            Action::Leave => {
+                self.sizes.ready().is_some_and(|sizes| sizes.space.parent(self.dir).is_some())
+            }
+            Action::ByGrown => self.has_growth(),
+            _ => true,
+        }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {

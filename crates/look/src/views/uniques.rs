@@ -71,6 +71,12 @@ impl View for UniquesView {
         Row { text: text + &cut_start(&name(below(&self.dir, &path)), room) + &state, tone }
     }
 
+    fn details(&self, row: usize) -> String {
+        let Some(file) = self.get(row) else { return String::new() };
+        let state = file.state.as_deref().map(|state| format!(" ({})", message(state)));
+        name(&file.path.bytes()) + &state.unwrap_or_default()
+    }
+
     fn note(&self) -> Option<String> {
         self.note_or(claim)
     }
