@@ -32,7 +32,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{At, Error};
 use crate::header::{APPLICATION, Found, identity, inspect};
-use crate::schema::{CHANGES_INDEXES, INDEXES, MIGRATIONS, VERSION};
+use crate::schema::{CHANGES_INDEXES, CURRENT, INDEXES, MIGRATIONS, VERSION};
 
 /// Suffix of the lock file. No other program uses this suffix for its own locks.
 const LOCK_SUFFIX: &str = ".lop-lock";
@@ -281,11 +281,13 @@ impl Catalog {
         self.db.execute_batch(sql).at(&self.path)
     }
 
-    /// Migrates an empty or older catalog to the current format. The caller must have begun a
-    /// transaction.
+    /// Creates the tables in an empty file, or migrates an older catalog to the current format. The caller must have
+    /// begun a transaction.
     fn migrate(&self, from: i64) -> Result<(), Error> {
-        for step in MIGRATIONS.iter().skip(usize::try_from(from).unwrap_or(0)) {
-            self.run(step)?;
+        match usize::try_from(from).unwrap_or(0) {
+            // The migrations would do the same, but take longer.
+            0 => self.run(CURRENT)?,
+            from => MIGRATIONS[from..].iter().try_for_each(|step| self.run(step))?,
         }
         self.run(&format!("PRAGMA application_id = {APPLICATION}; PRAGMA user_version = {VERSION}"))
     }
@@ -374,7 +376,7 @@ fn create_aside(path: &Path) -> Result<(Catalog, Building), Error> {
     let building = Building(aside.clone());
     let catalog = Catalog::connect(&aside)?;
     catalog.run(
-        "PRAGMA page_size = 16384; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
+        "PRAGMA page_size = 8192; PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;
          PRAGMA locking_mode = EXCLUSIVE; PRAGMA foreign_keys = OFF",
     )?;
     catalog.run(CACHE_SIZE)?;

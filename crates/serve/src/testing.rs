@@ -34,12 +34,7 @@ use crate::server::router;
 pub(crate) const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/testing/lop.sh");
 
 /// The tables of a catalog.
-const SCHEMA: [&str; 4] = [
-    include_str!("../../catalog/src/schema/v1.sql"),
-    include_str!("../../catalog/src/schema/v2.sql"),
-    include_str!("../../catalog/src/schema/v3.sql"),
-    include_str!("../../catalog/src/schema/v4.sql"),
-];
+const SCHEMA: &str = include_str!("../../catalog/src/schema/current.sql");
 
 /// The rows of a small catalog, and the marks of a catalog of format 4.
 const ROWS: &str = "
@@ -123,8 +118,7 @@ impl TestServer {
     /// the first request.
     pub(crate) fn make_catalog(&self) {
         let made = Connection::open(self.path("catalog.db")).expect("opens");
-        let schema = SCHEMA.concat();
-        made.execute_batch(&format!("{schema}{ROWS}")).expect("runs");
+        made.execute_batch(&format!("{SCHEMA}{ROWS}")).expect("runs");
     }
 
     /// Returns the path of a file in the folder of the server.

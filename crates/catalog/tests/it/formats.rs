@@ -46,11 +46,16 @@ fn new() -> Sandbox {
     sandbox
 }
 
-/// Returns the definitions of tables, indexes and views without spaces and comments.
+/// Returns the definitions of tables, indexes and views without comments, and with the same spaces. `ALTER TABLE` puts
+/// other spaces around commas and parentheses than the definition of a new table.
 fn schema(sandbox: &Sandbox) -> BTreeSet<String> {
     let plain = |sql: String| {
         let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
-        lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+        let text: String = lines.flat_map(|line| [line, " "]).collect();
+        let spaced = ["(", ")", ","]
+            .iter()
+            .fold(text, |text, sign| text.replace(sign, &format!(" {sign} ")));
+        spaced.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let rows = sandbox.query("SELECT sql FROM sqlite_schema WHERE sql NOT NULL");
     rows.into_iter().map(plain).collect()

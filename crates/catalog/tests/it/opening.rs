@@ -176,7 +176,7 @@ fn an_empty_file_becomes_a_catalog() {
 }
 
 /// The size of the pages of a new catalog.
-const PAGE: usize = 16 * 1024;
+const PAGE: usize = 8 * 1024;
 
 #[test]
 fn a_truncated_catalog_is_refused() {

@@ -162,7 +162,11 @@ fn pages_show_changes_which_the_next_scan_still_finds() {
     let wait_for = |path: &str, said: &str| {
         let start = Instant::now();
         while !page(path).contains(said) {
-            assert!(start.elapsed() < TEST_TIMEOUT, "{path} does not contain {said:?}: {}", page(path));
+            assert!(
+                start.elapsed() < TEST_TIMEOUT,
+                "{path} does not contain {said:?}: {}",
+                page(path)
+            );
             std::thread::sleep(Duration::from_millis(50));
         }
     };
