@@ -82,6 +82,8 @@ pub(crate) struct Replay {
     /// The time when the last undo of the run ended, if the journal records it.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
+    /// The number of files that were left alone, if the run has ended. The journal has intents for only some of them.
+    pub(crate) failed: Option<u64>,
     /// The number of damaged lines, which are ignored.
     pub(crate) damaged: u64,
     /// Whether an undo has begun but has not ended.
@@ -161,6 +163,7 @@ impl Replay {
             ended_ms: None,
             undone_ms: None,
             freed: 0,
+            failed: None,
             damaged: 0,
             is_undoing: false,
             staging_dirs: BTreeMap::new(),
@@ -244,10 +247,11 @@ impl Replay {
                 self.is_undoing = false;
                 self.undone_ms = ended_ms.or(self.undone_ms);
             }
-            Record::End { ended_ms, freed, .. } => {
+            Record::End { ended_ms, freed, failed, .. } => {
                 // The freed bytes in this record replace the sum of the individual records, because
                 // the process that ended the run knows which files it had to roll back.
                 self.freed = freed;
+                self.failed = Some(failed);
                 self.ended_ms = Some(ended_ms);
             }
         }

@@ -42,7 +42,7 @@ pub struct RunSummary {
     pub purged: u64,
     /// Number of files that needed no action.
     pub already: u64,
-    /// Number of files that were left alone.
+    /// Number of files that were left alone. [`Runs::actions`] lists only those that passed the first checks.
     pub failed: u64,
     /// Number of bytes that were freed.
     pub freed: u64,
@@ -232,7 +232,7 @@ fn summary(run: u64, replay: &Replay) -> RunSummary {
         undone: count(&[Fate::Undone]),
         purged: count(&[Fate::Purged]),
         already: count(&[Fate::Same]),
-        failed: count(&[Fate::NotDone]),
+        failed: replay.failed.unwrap_or_else(|| count(&[Fate::NotDone])),
         freed: replay.freed,
         damaged: replay.damaged,
     }

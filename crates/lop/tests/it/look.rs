@@ -122,13 +122,17 @@ fn the_screen_follows_the_size_of_the_terminal() {
     tmux.resize(40, 10);
     tmux.wait_for("It has 40 columns and 10 lines.");
     tmux.resize(120, 40);
-    let keys_at = |line| {
-        move |screen: &str| screen.lines().nth(line).is_some_and(|keys| keys.contains("q quit"))
+    // The order ends at the right edge, so it shows that lop has drawn the screen for the new width.
+    let is_drawn_for = |lines: usize| {
+        move |screen: &str| {
+            let line = |at| screen.lines().nth(at).unwrap_or_default();
+            line(1).contains("by disk space") && line(lines - 1).contains("q quit")
+        }
     };
-    tmux.wait_until("keys in line 40", keys_at(39));
+    tmux.wait_until("keys in line 40", is_drawn_for(40));
     // stty also shows the size.
     tmux.resize(80, 24);
-    tmux.wait_until("keys in line 24", keys_at(23));
+    tmux.wait_until("keys in line 24", is_drawn_for(24));
     tmux.press(&["q"]);
     tmux.wait_for(PROMPT);
     assert_restored(&tmux);

@@ -8,6 +8,7 @@ use action::journal::{FileAction, FileActions, FileState};
 use action::plan::Kind;
 use action::run::{RunSummary, Runs};
 use action::trash::TrashSummary;
+use runtime::quantity::counted;
 use serde::Serialize;
 
 use super::{Row, Run, write_line};
@@ -42,8 +43,8 @@ fn of_files(
     deeds: FileActions,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
+    let (mut failed, left_alone) = (None, summary.failed);
     let run = Run::Files(summary);
-    let mut failed = None;
     let mut deeds =
         deeds.map_while(|file_action| file_action.map_err(|error| failed = Some(error)).ok());
     stdout::print(|out| {
@@ -53,7 +54,17 @@ fn of_files(
             return list.finish(&to_json(&Row::from(&run)));
         }
         write_line(out, &run, settings)?;
-        deeds.try_for_each(|file_action| write_file_action(out, &file_action, settings))
+        let mut unlisted = left_alone;
+        deeds.try_for_each(|file_action| {
+            let is_left_alone = matches!(file_action.state, FileState::LeftAlone(_));
+            unlisted = unlisted.saturating_sub(is_left_alone.into());
+            write_file_action(out, &file_action, settings)
+        })?;
+        if unlisted > 0 {
+            let files = counted(unlisted, "other file", "other files");
+            writeln!(out, "  {:<12}  {files}, before the run recorded them", "left alone")?;
+        }
+        Ok(())
     })?;
     failed.map_or(Ok(Exit::Done), |error| Err(error.into()))
 }
