@@ -150,7 +150,7 @@ pub(crate) static SECTIONS: [Section; 8] = [
         places: &[Plan],
         bindings: &[
             key(&[C('a')], "a", A::Apply, "apply the plan, after a question", "apply"),
-            key(&[C('b')], "b", A::OtherKind, "choose another action for the plan", "by"),
+            key(&[C('b')], "b", A::OtherKind, "choose another action for the plan", "action"),
         ],
     },
     Section {
