@@ -4,6 +4,7 @@
 //! takes at most a tenth of the watcher's time. The questions do not change the notes of the watcher, so the
 //! next scan still finds all changes.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,7 +29,7 @@ const REST: u32 = 9;
 pub(crate) enum News {
     /// No watcher runs.
     NoWatcher,
-    /// The watcher did not answer, for this reason.
+    /// The watcher did not answer. The text says why.
     Silent(String),
     /// The answer of the watcher.
     Unseen(Arc<Unseen>),
@@ -92,9 +93,14 @@ fn ask(catalog: &Path, roots: Vec<(Vec<u8>, Option<Position>)>) -> News {
         Ok(unseen) => News::Unseen(Arc::new(unseen)),
         Err(NoWatcher::NotRunning) => News::NoWatcher,
         Err(NoWatcher::OtherUser { user, .. }) => {
-            News::Silent(format!("another user (id {user}) listens at its socket"))
+            News::Silent(format!("another user (id {user}) listens at the socket of lop watch"))
         }
-        Err(NoWatcher::Failed { source, .. }) => News::Silent(fsops::io_text(&source)),
+        Err(NoWatcher::Failed { source, .. }) if source.kind() == ErrorKind::TimedOut => {
+            News::Silent("lop watch did not answer within a second".into())
+        }
+        Err(NoWatcher::Failed { source, .. }) => {
+            News::Silent(format!("lop watch did not answer: {}", fsops::io_text(&source)))
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn content(news: &News, roots: &[ScannedRoot]) -> Markup {
                 "lop watch is not running for this catalog, so the changes are unknown. While lop watch runs, it notes "
                 "which files change, and this page lists them until the next scan."
             },
-            News::Silent(why) => p.note.warning { "lop watch is running but did not answer: " (why) "." },
+            News::Silent(_) => p.note.warning { (text(news).unwrap_or_default()) },
             News::Unseen(unseen) => (listed(news, unseen, roots)),
         }
     }

@@ -153,7 +153,7 @@ fn steps(app: &App, summary: &Summary, removes: u64) -> Markup {
             (step(2, html! { "Make the " a href="/plan" { "plan" } ", and check what would happen to each file." }))
             (step(3, html! {
                 "Apply the plan. Each " a href="/runs" { "run" } " can be undone."
-                @if !app.allows_actions() { " " span.dim { "This server is read-only: start it with --allow-actions." } }
+                @if !app.allows_actions() { " " span.dim { "This server is read-only: start it with " code { "--allow-actions" } "." } }
             }))
         }
     }
