@@ -108,6 +108,14 @@ pub struct ScannedRoot {
     pub remembered: Tally,
 }
 
+impl ScannedRoot {
+    /// Returns whether the last scan of this root had other options than `configured`, which each scan gets from the
+    /// configuration. Then, only the user can repeat the scan.
+    pub fn needs_options(&self, configured: &str) -> bool {
+        !self.options.is_empty() && self.options != configured
+    }
+}
+
 /// A file system with remembered files.
 #[derive(Debug)]
 pub struct VolumeSummary {

@@ -94,6 +94,12 @@ fn add_configured(args: &mut ScanArgs, settings: &Settings) -> Vec<String> {
     patterns
 }
 
+/// Returns the options that each scan gets from the configuration, in the form in which the catalog stores them.
+pub(crate) fn configured_options(settings: &Settings) -> String {
+    let exclude = settings.config().exclude.iter().map(|glob| format!("--exclude {}", glob.value));
+    exclude.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the options that select files in the form of a command line.
 fn selection(args: &ScanArgs) -> String {
     let mut words = Vec::new();

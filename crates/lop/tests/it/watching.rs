@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use testkit::{Ending, NOBODY, Running, Signal, TEST_TIMEOUT, TreeBuilder, When, skipped};
 
+use crate::configured::configure;
 use crate::lop::{Lop, settle};
 use crate::serving::Server;
 
@@ -92,6 +93,21 @@ fn scanned_directories_are_the_default() {
     let output = end(running, Signal::HUP);
     output.success();
     assert!(output.stdout_str().contains("Scans     only when you run 'lop scan'\n"));
+}
+
+#[test]
+fn scans_with_the_patterns_of_the_configuration_are_repeated() {
+    let lop = Lop::with(&tree().file("t/x.o", "x"));
+    configure(&lop, "exclude = ['*.o']\n");
+    lop.remember(["t"]);
+    let running = start(&lop, &["--scan-every", "1s"]);
+    let server = Server::start(&lop, &[]);
+    let page = String::from_utf8(server.open("/", &server.cookie()).body).expect("UTF-8");
+    assert!(page.contains("Scan now") && !page.contains("scanned with"), "{page}");
+    fs::write(lop.path("t/d"), "new").expect("written");
+    wait_until(|| remembered(&lop) == 4);
+    let output = end(running, Signal::TERM);
+    assert!(!output.success().stdout_str().contains("only when you scan it"), "{output:?}");
 }
 
 #[test]
