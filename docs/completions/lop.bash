@@ -2025,7 +2025,7 @@ _lop() {
             return 0
             ;;
         lop__subcmd__scan)
-            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --system-dirs --empty --hardlinks --files-from --null --shard --reread --paranoid --hash-all --save-every --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
+            opts="-x -0 -q -v -h --no-catalog --format --min-size --max-size --include --exclude --ignore-case --one-file-system --no-hidden --system-dirs --empty --hardlinks --files-from --null --shard --full --reread --paranoid --hash-all --save-every --io --threads --memory --stats --catalog --quiet --verbose --progress --color --json --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

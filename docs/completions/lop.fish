@@ -104,6 +104,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -l system-dirs -d 'Enter s
 complete -c lop -n "__fish_lop_using_subcommand scan" -l empty -d 'Also scan empty files, which are all identical'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l hardlinks -d 'Count hard links to one file as duplicates of each other'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s 0 -l null -d 'Paths in the list end with NUL instead of a newline'
+complete -c lop -n "__fish_lop_using_subcommand scan" -l full -d 'Examine all files, even if \'lop watch\' has noted which ones changed'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l reread -d 'Read all files again, even if the catalog has them and they have not changed'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l paranoid -d 'Do not rely on keyed hashes to compare files of up to 64 KiB'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l hash-all -d 'Compute a digest of every file, even if no other file has its size or first block'

@@ -109,6 +109,13 @@ pub(crate) struct ScanArgs {
     #[arg(conflicts_with = "files_from")]
     pub(crate) shard: Option<ShardArg>,
 
+    /// Examine all files, even if 'lop watch' has noted which ones changed
+    ///
+    /// This finds changes that 'lop watch' cannot notice, and records the sizes of all directories, which 'lop space'
+    /// compares. Files whose size and times have not changed are not read again.
+    #[arg(long, conflicts_with = "no_catalog")]
+    pub(crate) full: bool,
+
     /// Read all files again, even if the catalog has them and they have not changed
     ///
     /// lop reports files whose content has changed although their size and times have not.

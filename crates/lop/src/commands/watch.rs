@@ -159,8 +159,8 @@ impl Work<'_> {
             if !self.scanner.is_running() && due.is_some_and(|due| due <= now) {
                 // The scan writes its own messages.
                 line.clear();
-                self.schedule.started(now);
-                if let Err(error) = self.scanner.start() {
+                let is_full = self.schedule.started(now);
+                if let Err(error) = self.scanner.start(is_full) {
                     self.schedule.ended(false, Duration::ZERO, now);
                     self.complain(&fsops::io_text(&error), now);
                 }

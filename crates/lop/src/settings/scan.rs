@@ -69,10 +69,11 @@ impl ScanSettings {
         if self.args.paths.is_empty() { vec![PathBuf::from(".")] } else { self.args.paths.clone() }
     }
 
-    /// Returns whether the scan has to examine all files, even if a watcher noted which ones changed: to print all
-    /// groups, to read all files again, or to compute all digests.
+    /// Returns whether the scan has to examine all files, even if a watcher noted which ones changed: because the user
+    /// requests it, to print all groups, to read all files again, or to compute all digests.
     pub(crate) fn examines_all(&self) -> bool {
-        self.format.is_some() || self.args.reread || self.args.hash_all
+        let ScanArgs { full, reread, hash_all, .. } = self.args;
+        full || self.format.is_some() || reread || hash_all
     }
 }
 

@@ -98,6 +98,7 @@ fn everything_is_examined_if_changes_are_unknown() {
     assert_eq!(changed(&scan_with(&lop, &["--exclude", "*.o", "t"])), Some(0));
     assert_eq!(changed(&scan(&lop)), None, "other options than before");
     assert_eq!(changed(&scan_with(&lop, &["--reread", "t"])), None);
+    assert_eq!(changed(&scan_with(&lop, &["--full", "t"])), None);
     assert_eq!(changed(&scan_with(&lop, &["t/d"])), None, "another root");
     assert_eq!(changed(&scan(&lop)), Some(0));
     lop.command().args(["forget", "t/a"]).run().success();

@@ -40,11 +40,12 @@ impl Scanner {
         self.took
     }
 
-    /// Starts a scan in its own process group, so that Ctrl-C on the terminal does not interrupt the scan directly. The
-    /// messages of the scan go to standard error.
-    pub(super) fn start(&mut self) -> io::Result<()> {
+    /// Starts a scan. It has its own process group, so that Ctrl-C on the terminal does not interrupt it directly. Its
+    /// messages go to standard error.
+    pub(super) fn start(&mut self, is_full: bool) -> io::Result<()> {
         let mut command = Command::new(&self.program);
-        command.arg("scan").arg("--quiet").arg("--catalog").arg(&self.catalog).arg("--");
+        command.arg("scan").arg("--quiet").arg("--catalog").arg(&self.catalog);
+        command.args(is_full.then_some("--full")).arg("--");
         command.args(&self.roots).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
         self.started = Instant::now();
         self.child = Some(command.spawn()?);

@@ -3,6 +3,9 @@
 //! A scan starts when nothing has changed for [`QUIET`], or when the time `every` has passed since the first change.
 //! The first scan starts at once, because files may have changed before the watcher was started. After a scan, lop
 //! rests for at least as long as the scan took. After a failed scan, it waits for the time `every`.
+//!
+//! If the last full scan is older than [`FULL_EVERY`], the next scan is a full one, because the watcher cannot notice
+//! every change.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +13,9 @@ use watch::Status;
 
 /// Time without changes after which a scan starts.
 const QUIET: Duration = Duration::from_secs(60);
+
+/// Time after which the next scan is a full scan.
+const FULL_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// The times of past and future scans.
 #[derive(Debug)]
@@ -20,13 +26,25 @@ pub(super) struct Schedule {
     is_needed: bool,
     /// The start of the last scan. Changes before the start do not count, because the scan has found them.
     started: Option<Instant>,
+    /// True if the last scan was a full scan.
+    is_full: bool,
+    /// The start of the last successful full scan.
+    full_at: Option<Instant>,
     /// The end of the rest after the last scan. Before the first scan, the time at which the watcher was started.
     rest_until: Instant,
 }
 
 impl Schedule {
     pub(super) fn new(every: Option<Duration>) -> Schedule {
-        Schedule { every, is_needed: true, started: None, rest_until: Instant::now() }
+        let rest_until = Instant::now();
+        Schedule {
+            every,
+            is_needed: true,
+            started: None,
+            is_full: false,
+            full_at: None,
+            rest_until,
+        }
     }
 
     /// Returns the time at which the next scan starts, or `None` if no scan is necessary.
@@ -44,14 +62,19 @@ impl Schedule {
         at.map(|at| at.max(self.rest_until))
     }
 
-    /// Notes the start of a scan.
-    pub(super) fn started(&mut self, now: Instant) {
+    /// Notes the start of a scan. Returns whether it has to be a full scan.
+    pub(super) fn started(&mut self, now: Instant) -> bool {
         self.started = Some(now);
+        self.is_full = self.full_at.is_none_or(|at| now.duration_since(at) >= FULL_EVERY);
+        self.is_full
     }
 
     /// Notes the end of a scan.
     pub(super) fn ended(&mut self, is_done: bool, took: Duration, now: Instant) {
         self.is_needed = !is_done;
+        if is_done && self.is_full {
+            self.full_at = self.started;
+        }
         let rest = if is_done {
             took.max(QUIET.min(self.every.unwrap_or(QUIET)))
         } else {
@@ -72,7 +95,7 @@ mod tests {
 
     use watch::{Counts, Status};
 
-    use super::Schedule;
+    use super::{FULL_EVERY, Schedule};
 
     const EVERY: Duration = Duration::from_secs(900);
 
@@ -136,6 +159,19 @@ mod tests {
         assert_eq!(schedule.retry_at(), Some(start + EVERY));
         schedule.ended(true, seconds(1), start);
         assert_eq!((schedule.due(&Status::default()), schedule.retry_at()), (None, None));
+    }
+
+    #[test]
+    fn one_scan_a_day_is_full() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(EVERY));
+        assert!(schedule.started(start), "the first scan");
+        schedule.ended(false, seconds(1), start + seconds(1));
+        assert!(schedule.started(start + seconds(2)), "the first scan failed");
+        schedule.ended(true, seconds(1), start + seconds(3));
+        assert!(!schedule.started(start + FULL_EVERY));
+        schedule.ended(true, seconds(1), start + FULL_EVERY + seconds(1));
+        assert!(schedule.started(start + FULL_EVERY + seconds(2)));
     }
 
     #[test]
