@@ -3,7 +3,7 @@
 /// The `user_version` of catalogs that this version writes. It is the number of migrations.
 pub(crate) const VERSION: i64 = 4;
 
-/// The tables of a new catalog. The migrations create the same tables, as a test checks.
+/// The tables of a new catalog. A test checks that the migrations create the same tables.
 pub(crate) const CURRENT: &str = include_str!("schema/current.sql");
 
 /// The migrations from each format to the next. Append only.

@@ -25,7 +25,7 @@ pub(crate) enum Action {
     Reload,
     Redraw,
     Help,
-    /// Shows the row of the cursor completely.
+    /// Shows the complete path or text of the row at the cursor.
     Details,
     Suspend,
     Quit,
@@ -169,7 +169,7 @@ static EVERYWHERE: [Binding; 23] = [
     key(&[C('p')], "p", A::Plan, "make a plan from the decisions", "plan"),
     key(&[Key::Enter, Key::Right, C('l')], "Enter → l", A::Open, "open the row", "open"),
     key(&[Key::Left, Key::Backspace, C('h')], "← Backspace h", A::Leave, "go up or back", "up"),
-    key(&[C('i')], "i", A::Details, "show the complete path of the row", ""),
+    key(&[C('i')], "i", A::Details, "show the complete path or text of the row", ""),
     key(&[C('?')], "?", A::Help, "show or leave this help", "help"),
     key(&[C('q'), Key::Ctrl('c')], "q Ctrl-C", A::Quit, "quit", "quit"),
     key(&[C('1')], "1", A::Tab(0), "space by directory", ""),

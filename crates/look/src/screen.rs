@@ -19,7 +19,7 @@ use crate::app::{App, TABS};
 use crate::bindings::{Action, of};
 use crate::effect::Dialog;
 use crate::list::List;
-use crate::text::{at_ends, cut, cut_start, message, width, wrap};
+use crate::text::{at_ends, cut, cut_start, message, width, wrap_in};
 use crate::views::{Tone, View};
 
 /// The smallest terminal with enough room for the columns.
@@ -193,9 +193,8 @@ impl Page<'_> {
             }
             None => (message(app.message()), key_line(app, columns)),
         };
-        // A long message covers the last rows until the next key.
-        let room = (self.height / 2).max(1);
-        let lines: Vec<String> = wrap(&text, columns).into_iter().take(room).collect();
+        // A long message covers rows until the next key.
+        let lines = wrap_in(&text, columns, self.height);
         for (y, line) in (0..=status).rev().zip(lines.iter().rev()) {
             self.line(y, &" ".repeat(columns), Style::new());
             self.line(y, line, self.theme.bold());

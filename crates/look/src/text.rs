@@ -75,6 +75,19 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
+/// Divides a text into at most `room` lines, like [`wrap`]. If it needs more lines, an ellipsis takes the place of its
+/// middle, because paths differ at their ends.
+pub(crate) fn wrap_in(text: &str, columns: usize, room: usize) -> Vec<String> {
+    let mut lines = wrap(text, columns);
+    let mut kept = columns * room;
+    while lines.len() > room && kept > 0 {
+        let begin = fitting(text.chars(), kept / 2);
+        lines = wrap(&(begin + &cut_start(text, kept.div_ceil(2))), columns);
+        kept = kept.saturating_sub(columns / 4 + 1);
+    }
+    lines
+}
+
 fn fitting(letters: impl Iterator<Item = char>, columns: usize) -> String {
     let mut left = columns;
     let fits = |letter: &char| match left.checked_sub(letter.width().unwrap_or(0)) {
@@ -124,7 +137,7 @@ pub(crate) fn percent(part: u64, all: u64) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{at_ends, bar, below, cut, cut_start, difference, name, width, wrap};
+    use super::{at_ends, bar, below, cut, cut_start, difference, name, width, wrap, wrap_in};
 
     #[test]
     fn names_cannot_disturb_the_screen() {
@@ -159,6 +172,10 @@ mod tests {
         assert_eq!(wrap("at /a/long/path", 6), ["at", "/a/lon", "g/path"]);
         assert_eq!(wrap("写真写真", 5), ["写真", "写真"]);
         assert_eq!(wrap("", 5), [""]);
+        assert_eq!(wrap_in("/a/long/path/name", 6, 2), ["/a/lon", "…/name"]);
+        assert_eq!(wrap_in("one two three", 7, 2), ["one two", "three"]);
+        assert!(wrap_in("one two three four five", 7, 2).len() <= 2);
+        assert_eq!(wrap_in("写真", 1, 1).len(), 1);
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub(crate) trait View {
     /// Returns a row. It MUST be quick, because each drawing calls it for each row on the screen.
     fn row(&self, at: usize, columns: usize) -> Row;
     /// Returns the complete paths or text of a row, which the row itself may show relative or cut. Returns an empty
-    /// text for a row that shows everything.
+    /// text if there is nothing to show.
     fn details(&self, at: usize) -> String;
     /// Returns the text in place of the rows, if there are none.
     fn note(&self) -> Option<String>;
@@ -132,8 +132,8 @@ pub(crate) trait View {
     fn totals(&self) -> String;
     /// Returns the cursor.
     fn list(&mut self) -> &mut List;
-    /// Returns whether an action has an effect here and now. The last line of the screen shows only the keys of such
-    /// actions.
+    /// Returns whether the last line of the screen shows the key of an action. It leaves out the keys of actions that
+    /// have no effect here and now, or no use.
     fn offers(&self, action: Action) -> bool {
         !matches!(action, Action::Open | Action::Leave)
     }

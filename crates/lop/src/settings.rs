@@ -28,7 +28,7 @@ pub(crate) use config::{Config, ConfigFile, Configured, Place, Rates};
 pub(crate) use environment::{home_dirs, is_dumb_terminal, notify_socket};
 pub(crate) use patterns::Patterns;
 pub(crate) use resources::Resources;
-pub(crate) use scan::{ScanSettings, configured_options};
+pub(crate) use scan::ScanSettings;
 
 /// The variable with the path of the catalog.
 const CATALOG_VARIABLE: &str = "LOP_CATALOG";

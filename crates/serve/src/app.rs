@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use action::run::Runs;
-use catalog::{Catalog, Decider, ScannedRoot};
+use catalog::{Catalog, Decider};
 use review::Review;
 use runtime::Throttle;
 
@@ -292,11 +292,6 @@ impl App {
     /// Returns whether the server may start runs that change files.
     pub(crate) fn allows_actions(&self) -> bool {
         self.options.allow_actions
-    }
-
-    /// Returns whether a scan from the page would have other options than the last scan of this root.
-    pub(crate) fn needs_options(&self, root: &ScannedRoot) -> bool {
-        root.needs_options(&self.options.scan_options)
     }
 
     /// Runs slow work, such as queries, on another thread. The work must not touch files of the user, which

@@ -13,8 +13,6 @@ pub struct Options {
     pub listen: SocketAddr,
     /// Further host names by which browsers may reach the server.
     pub hosts: Vec<String>,
-    /// The options that every scan has, in the form in which the catalog stores them. They come from the configuration.
-    pub scan_options: String,
     /// True if runs that change files may be started.
     pub allow_actions: bool,
     /// The file that keeps the token from one start to the next. `None` for a new token at each start.

@@ -251,7 +251,6 @@ pub(crate) fn options(state: &TempTree, allow_actions: bool, rates: RateLimits) 
         catalog: state.path().join("catalog.db"),
         listen: ([127, 0, 0, 1], 8080).into(),
         hosts: Vec::new(),
-        scan_options: String::new(),
         allow_actions,
         token_file: None,
         certificate: None,

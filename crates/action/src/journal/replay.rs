@@ -82,7 +82,7 @@ pub(crate) struct Replay {
     /// The time when the last undo of the run ended, if the journal records it.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
-    /// The number of files that were left alone, if the run has ended. The journal has intents for only some of them.
+    /// The number of files that were left alone, if the run has ended. The journal may have no intents for some of them.
     pub(crate) failed: Option<u64>,
     /// The number of damaged lines, which are ignored.
     pub(crate) damaged: u64,
@@ -251,7 +251,8 @@ impl Replay {
                 // The freed bytes in this record replace the sum of the individual records, because
                 // the process that ended the run knows which files it had to roll back.
                 self.freed = freed;
-                self.failed = Some(failed);
+                // The process that finishes an interrupted undo knows only the files with intents.
+                self.failed = self.failed.max(Some(failed));
                 self.ended_ms = Some(ended_ms);
             }
         }

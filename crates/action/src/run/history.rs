@@ -42,8 +42,11 @@ pub struct RunSummary {
     pub purged: u64,
     /// Number of files that needed no action.
     pub already: u64,
-    /// Number of files that were left alone. [`Runs::actions`] lists only those that passed the first checks.
+    /// Number of files that were left alone.
     pub failed: u64,
+    /// Number of these files that failed the first checks. The journal contains only their number, so [`Runs::actions`]
+    /// omits them.
+    pub unrecorded: u64,
     /// Number of bytes that were freed.
     pub freed: u64,
     /// Number of damaged lines in the journal. They are ignored.
@@ -223,6 +226,10 @@ fn actions_of(folder: &Path, run: u64, intents: &[u64]) -> Result<FileActions, E
 fn summary(run: u64, replay: &Replay) -> RunSummary {
     let count =
         |fates: &[Fate]| fates.iter().map(|&fate| replay.with_fate(fate).count() as u64).sum();
+    let recorded: u64 = count(&[Fate::NotDone]);
+    // A damaged line may be the one that names a file.
+    let unrecorded = replay.failed.filter(|_| replay.damaged == 0).unwrap_or(0);
+    let unrecorded = unrecorded.saturating_sub(recorded);
     RunSummary {
         run,
         kind: replay.kind,
@@ -232,7 +239,8 @@ fn summary(run: u64, replay: &Replay) -> RunSummary {
         undone: count(&[Fate::Undone]),
         purged: count(&[Fate::Purged]),
         already: count(&[Fate::Same]),
-        failed: replay.failed.unwrap_or_else(|| count(&[Fate::NotDone])),
+        failed: recorded + unrecorded,
+        unrecorded,
         freed: replay.freed,
         damaged: replay.damaged,
     }

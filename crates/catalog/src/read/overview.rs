@@ -93,6 +93,9 @@ impl NameRow {
     }
 }
 
+/// The word that precedes the options of the configuration in the record of a scan.
+pub const CONFIGURED: &str = "configured:";
+
 /// A path that was scanned.
 #[derive(Debug)]
 pub struct ScannedRoot {
@@ -102,17 +105,18 @@ pub struct ScannedRoot {
     pub finished_ms: i64,
     /// True if the last scan finished; false if it was interrupted.
     pub complete: bool,
-    /// The options of the last scan that determined which files it read.
+    /// The options of the last scan that determined which files it read: the typed ones, then [`CONFIGURED`] and those
+    /// of the configuration.
     pub options: String,
     /// The files that are remembered below this path.
     pub remembered: Tally,
 }
 
 impl ScannedRoot {
-    /// Returns whether the last scan of this root had other options than `configured`, which each scan gets from the
-    /// configuration. Then, only the user can repeat the scan.
-    pub fn needs_options(&self, configured: &str) -> bool {
-        !self.options.is_empty() && self.options != configured
+    /// Returns whether the user typed options for the last scan of this root. Then, only the user can repeat the scan.
+    /// The options of the configuration do not count, because every scan has them.
+    pub fn has_typed_options(&self) -> bool {
+        !(self.options.is_empty() || self.options.starts_with(CONFIGURED))
     }
 }
 

@@ -55,8 +55,8 @@ INSERT INTO dir (id, parent, name) VALUES (1, NULL, x'');
 -- are the same), 3 unreadable. A file does not count as a copy unless its state is 0. For other states, head and content
 -- are the last known ones.
 --
--- allocated is the number of bytes on disk. It is NULL if these are the size rounded up to a multiple of 4096, as they are
--- for most files.
+-- allocated is the number of bytes on disk. It is NULL if it equals the size rounded up to a multiple of 4096, as for
+-- most files.
 CREATE TABLE file (
     dir       INTEGER NOT NULL,
     name      BLOB NOT NULL,

@@ -46,8 +46,8 @@ fn new() -> Sandbox {
     sandbox
 }
 
-/// Returns the definitions of tables, indexes and views without comments, and with the same spaces. `ALTER TABLE` puts
-/// other spaces around commas and parentheses than the definition of a new table.
+/// Returns the definitions of tables, indexes and views without comments and with uniform spacing, because
+/// `ALTER TABLE` spaces commas and parentheses differently from `CREATE TABLE`.
 fn schema(sandbox: &Sandbox) -> BTreeSet<String> {
     let plain = |sql: String| {
         let lines = sql.lines().map(|line| line.split("--").next().unwrap_or_default());

@@ -56,7 +56,7 @@ impl<W: Write> Backend for Ansi<W> {
             }
             let symbol = cell.symbol();
             if symbol.chars().nth(1).is_some() {
-                // A terminal may draw a sequence in fewer columns than expected. The spaces remove older characters.
+                // A terminal may draw a grapheme cluster narrower than expected. The spaces erase the old cells first.
                 write!(self.out, "{}\x1b[{};{}H", " ".repeat(width(symbol)), y + 1, x + 1)?;
             }
             self.out.write_all(symbol.as_bytes())?;
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_of_uncertain_width_move_no_others() {
+    fn characters_of_uncertain_width_do_not_move_other_cells() {
         let mut buffer = Buffer::empty(Rect::new(0, 0, 6, 1));
         buffer.set_string(0, 0, "aé写e\u{301}b", Style::new());
         let mut out = Vec::new();

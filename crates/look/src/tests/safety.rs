@@ -137,6 +137,8 @@ fn escape_returns_from_the_groups_of_folders_to_the_list_of_folders() {
     let mut interface = Interface::of(&photos());
     interface.types("3");
     interface.tell(News::Loaded(Loaded::Folders(Ok(related(&interface)))));
+    interface.types("i");
+    interface.shows("/r/t/photos/2021 and /r/t/backup");
     interface.types("\r");
     interface.shows("[2 Groups]");
     interface.shows("1 group,");

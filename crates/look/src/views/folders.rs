@@ -40,15 +40,15 @@ fn open(relation: &Relation) -> Vec<Effect> {
     vec![Effect::ShowGroups(terms.join(" "))]
 }
 
-/// Returns the folders of a relation, relative to a directory.
-fn folders(relation: &Relation, dir: &[u8]) -> String {
+/// Returns the folders of a relation, relative to a directory if one is given.
+fn folders(relation: &Relation, dir: Option<&[u8]>) -> String {
     let sign = match relation.kind {
         FolderKind::Equal => " = ",
         FolderKind::Contained => " in ",
         FolderKind::Overlapping | FolderKind::Other => " and ",
     };
-    let names: Vec<String> =
-        relation.dirs.iter().map(|one| name(below(dir, &one.bytes()))).collect();
+    let shown = |path: &[u8]| name(dir.map_or(path, |dir| below(dir, path)));
+    let names: Vec<String> = relation.dirs.iter().map(|one| shown(&one.bytes())).collect();
     names.join(sign)
 }
 
@@ -79,11 +79,14 @@ impl View for FoldersView {
         let text =
             format!("{:>11} {kind:<11} {percent:>8}% {files:>8}  ", size(*reclaimable_bytes));
         let room = columns.saturating_sub(width(&text));
-        Row { text: text + &cut_start(&folders(relation, &self.dir), room), tone: Tone::Plain }
+        Row {
+            text: text + &cut_start(&folders(relation, Some(&self.dir)), room),
+            tone: Tone::Plain,
+        }
     }
 
     fn details(&self, row: usize) -> String {
-        self.get(row).map(|relation| folders(relation, b"")).unwrap_or_default()
+        self.get(row).map(|relation| folders(relation, None)).unwrap_or_default()
     }
 
     fn note(&self) -> Option<String> {

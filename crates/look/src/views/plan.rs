@@ -140,7 +140,6 @@ impl View for PlanView {
     fn offers(&self, action: Action) -> bool {
         match action {
             Action::Apply => self.len() > 0,
-            Action::OtherKind => !self.is_loading(),
             action => !matches!(action, Action::Open | Action::Plan),
         }
     }

@@ -35,8 +35,12 @@ impl RunsView {
         self.runs = Remote::of(runs);
     }
 
+    fn get(&self, at: usize) -> Option<&RunSummary> {
+        self.runs.ready()?.get(at)
+    }
+
     fn current(&self) -> Option<&RunSummary> {
-        self.runs.ready()?.get(self.list.at)
+        self.get(self.list.at)
     }
 
     fn undo(&self) -> Vec<Effect> {
@@ -72,9 +76,7 @@ impl View for RunsView {
     }
 
     fn row(&self, at: usize, columns: usize) -> Row {
-        let Some(run) = self.runs.ready().and_then(|runs| runs.get(at)) else {
-            return Row::default();
-        };
+        let Some(run) = self.get(at) else { return Row::default() };
         let start = (self.local_time)(run.started_ms);
         let (number, action) = (run.run, action_name(run.kind));
         let text = format!("{number:>5}  {start:<16}  {action:<13}  {}", run.result());
@@ -83,8 +85,7 @@ impl View for RunsView {
     }
 
     fn details(&self, at: usize) -> String {
-        let run = self.runs.ready().and_then(|runs| runs.get(at));
-        run.map(|run| format!("Run {}: {}", run.run, run.result())).unwrap_or_default()
+        self.get(at).map(|run| format!("Run {}: {}", run.run, run.result())).unwrap_or_default()
     }
 
     fn note(&self) -> Option<String> {

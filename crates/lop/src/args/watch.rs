@@ -16,7 +16,7 @@ use runtime::age;
 /// because other hosts can change their files.
 ///
 /// At the start and after changes, lop watch also runs 'lop scan' for the directories that the last scan covered
-/// without options such as --exclude.
+/// without options such as --exclude. Patterns of the configuration do not count. Once a day, it runs a full scan.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -13,7 +13,7 @@ use crate::args::ServeArgs;
 use crate::error::{CommandError, io_text};
 use crate::exit::Exit;
 use crate::monitor::interrupt;
-use crate::settings::{Settings, configured_options};
+use crate::settings::Settings;
 
 /// The message if the page could not be opened.
 const NO_BROWSER: &str = "no browser was found; open the address yourself";
@@ -30,7 +30,6 @@ pub(crate) fn run(args: &ServeArgs, settings: &Settings) -> Result<Exit, Command
         catalog,
         listen: args.listen,
         hosts: args.allow_host.clone(),
-        scan_options: configured_options(settings),
         allow_actions: args.allow_actions,
         rates: RateLimits {
             connection: args.rates.limit_rate,

@@ -25,7 +25,7 @@ use crate::monitor::interrupt;
 use crate::output::status_line::StatusLine;
 use crate::paths::resolve;
 use crate::quantity::{counted, duration};
-use crate::settings::{Settings, configured_options};
+use crate::settings::Settings;
 
 /// Interval at which `lop watch` checks whether a signal has arrived and whether a scan is due.
 const CHECK_INTERVAL: Duration = Duration::from_millis(100);
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, Command
     let own = Catalog::own_paths(&catalog);
     let watcher = Watcher::start(Options { catalog: catalog.clone(), roots, own })?;
     let areas = watcher.watched();
-    let (to_scan, with_options) = scannable(&areas, &known, &configured_options(settings));
+    let (to_scan, with_options) = scannable(&areas, &known);
     let announcement = Announcement { watched: &areas, every: &args.scan_every, with_options };
     announcement.print(settings)?;
     if !areas.iter().any(|area| area.is_root && is_watched(area)) {
@@ -114,17 +114,16 @@ fn roots(
     Ok(roots)
 }
 
-/// Returns the watched roots that `lop watch` scans, and those whose last scan had other options than those of the
-/// configuration. The user has to repeat the scans with options.
+/// Returns the watched roots that `lop watch` scans, and those whose last scan had typed options. The user has to repeat
+/// these scans.
 fn scannable<'s>(
     watched: &[Watched],
     scanned: &'s [ScannedRoot],
-    configured: &str,
 ) -> (Vec<PathBuf>, Vec<&'s ScannedRoot>) {
     let (mut plain, mut with_options) = (Vec::new(), Vec::new());
     for area in watched.iter().filter(|area| area.is_root && is_watched(area)) {
-        let needs_options = |root: &&ScannedRoot| root.needs_options(configured);
-        match scanned.iter().find(|root| root.path == area.path).filter(needs_options) {
+        let last = scanned.iter().find(|root| root.path == area.path);
+        match last.filter(|root| root.has_typed_options()) {
             Some(root) => with_options.push(root),
             None => plain.push(PathBuf::from(OsString::from_vec(area.path.clone()))),
         }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use catalog::CONFIGURED;
 use device::Io;
 use walk::{Filter, OwnFiles};
 
@@ -25,7 +26,7 @@ pub(crate) struct ScanSettings {
     pub(crate) format: Option<Format>,
     /// Interval at which a long scan saves its results so far.
     pub(crate) save_every: Duration,
-    /// The options that select files, as typed, for the record in the catalog.
+    /// The options that select files, for the record in the catalog.
     pub(crate) options: String,
     pub(crate) patterns: Patterns,
     /// How to find the files. lop's own files are added when the catalog is open, because a first scan creates the
@@ -43,7 +44,9 @@ impl ScanSettings {
     /// catalog.
     pub(crate) fn new(mut args: ScanArgs, settings: &Settings) -> Result<Self, CommandError> {
         let catalog = if args.no_catalog { None } else { Some(settings.catalog()?) };
+        let typed = selection(&args);
         let configured = add_configured(&mut args, settings);
+        let options = recorded(typed, &configured);
         let patterns = Patterns::new(&args.include, &args.exclude, args.ignore_case)?;
         let patterns = patterns.with_configured(configured);
         let filter = filter(&args, &patterns)?;
@@ -53,7 +56,7 @@ impl ScanSettings {
         Ok(ScanSettings {
             format,
             save_every: args.save_every.map_or(SAVE_EVERY, Duration::from_millis),
-            options: selection(&args),
+            options,
             patterns,
             walk: resources.walk(filter, args.one_file_system, OwnFiles::default()),
             compare: dupes::Options { digests, hardlinks: args.hardlinks, ..resources.compare() },
@@ -70,7 +73,7 @@ impl ScanSettings {
     }
 
     /// Returns whether the scan has to examine all files, even if a watcher noted which ones changed: because the user
-    /// requests it, to print all groups, to read all files again, or to compute all digests.
+    /// requested it, or because the scan prints all groups, reads all files again or computes all digests.
     pub(crate) fn examines_all(&self) -> bool {
         let ScanArgs { full, reread, hash_all, .. } = self.args;
         full || self.format.is_some() || reread || hash_all
@@ -95,13 +98,16 @@ fn add_configured(args: &mut ScanArgs, settings: &Settings) -> Vec<String> {
     patterns
 }
 
-/// Returns the options that each scan gets from the configuration, in the form in which the catalog stores them.
-pub(crate) fn configured_options(settings: &Settings) -> String {
-    let exclude = settings.config().exclude.iter().map(|glob| format!("--exclude {}", glob.value));
-    exclude.collect::<Vec<_>>().join(" ")
+/// Returns the options for the record in the catalog: the typed ones, and then the patterns of the configuration.
+fn recorded(typed: String, configured: &[String]) -> String {
+    let patterns = configured.iter().map(|glob| format!(" --exclude {glob}"));
+    let patterns: String = patterns.collect();
+    let patterns = if patterns.is_empty() { patterns } else { format!("{CONFIGURED}{patterns}") };
+    let parts = [typed, patterns].into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(" ")
 }
 
-/// Returns the options that select files in the form of a command line.
+/// Returns the typed options that select files in the form of a command line.
 fn selection(args: &ScanArgs) -> String {
     let mut words = Vec::new();
     let sizes = [("--min-size", args.min_size), ("--max-size", args.max_size)];

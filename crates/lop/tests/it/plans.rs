@@ -35,7 +35,7 @@ fn a_plan_can_be_saved_cut_down_and_applied() {
     let history = lop.run(["history", "2"]);
     let lines: Vec<&str> = history.success().stdout_str().lines().collect();
     assert!(lines[0].contains("0 files, 1 left alone"), "{lines:?}");
-    assert_eq!(lines[1..], ["  left alone    1 other file, before the run recorded them"]);
+    assert_eq!(lines[1..], ["  left alone    1 other file, which failed the first checks"]);
 }
 
 #[test]

@@ -100,12 +100,14 @@ fn scans_with_the_patterns_of_the_configuration_are_repeated() {
     let lop = Lop::with(&tree().file("t/x.o", "x"));
     configure(&lop, "exclude = ['*.o']\n");
     lop.remember(["t"]);
+    assert!(lop.run(["status"]).stdout_str().contains("(configured: --exclude *.o)"));
+    configure(&lop, "exclude = ['*.x']\n");
     let running = start(&lop, &["--scan-every", "1s"]);
     let server = Server::start(&lop, &[]);
     let page = String::from_utf8(server.open("/", &server.cookie()).body).expect("UTF-8");
     assert!(page.contains("Scan now") && !page.contains("scanned with"), "{page}");
     fs::write(lop.path("t/d"), "new").expect("written");
-    wait_until(|| remembered(&lop) == 4);
+    wait_until(|| remembered(&lop) == 5);
     let output = end(running, Signal::TERM);
     assert!(!output.success().stdout_str().contains("only when you scan it"), "{output:?}");
 }
@@ -174,7 +176,7 @@ fn pages_show_changes_which_the_next_scan_still_finds() {
     let server = Server::start(&lop, &[]);
     let cookie = server.cookie();
     let page = |path: &str| String::from_utf8(server.open(path, &cookie).body).expect("UTF-8");
-    // While a busy system delays the watcher, the pages call the changes unknown.
+    // If a busy system delays the watcher's answer, the pages report the changes as unknown.
     let wait_for = |path: &str, said: &str| {
         let start = Instant::now();
         while !page(path).contains(said) {

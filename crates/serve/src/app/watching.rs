@@ -96,7 +96,7 @@ fn ask(catalog: &Path, roots: Vec<(Vec<u8>, Option<Position>)>) -> News {
             News::Silent(format!("another user (id {user}) listens at the socket of lop watch"))
         }
         Err(NoWatcher::Failed { source, .. }) if source.kind() == ErrorKind::TimedOut => {
-            News::Silent("lop watch did not answer within a second".into())
+            News::Silent("lop watch did not answer in time".into())
         }
         Err(NoWatcher::Failed { source, .. }) => {
             News::Silent(format!("lop watch did not answer: {}", fsops::io_text(&source)))

@@ -79,26 +79,26 @@ fn text(news: &News) -> Option<String> {
 }
 
 /// Returns the note on the start page. The script keeps it up to date.
-pub(super) fn note(app: &App, news: &News, roots: &[ScannedRoot]) -> Markup {
+pub(super) fn note(news: &News, roots: &[ScannedRoot]) -> Markup {
     let text = text(news);
     html! {
         div #changed.note hidden[text.is_none()] {
             span.text { (text.unwrap_or_default()) }
             a href="/changed" { "Show the changes" }
-            (scan_button(app, news, roots))
+            (scan_button(news, roots))
         }
     }
 }
 
 /// Returns the button that scans folders again. It scans the folders whose changes are known, because such a scan
-/// is fast, or all folders if there are none. It leaves out folders whose last scan had other options than those of
-/// the configuration, because the user has to repeat such a scan.
-fn scan_button(app: &App, news: &News, roots: &[ScannedRoot]) -> Markup {
+/// is fast, or all folders if there are none. It leaves out folders whose last scan had typed options, because the
+/// user has to repeat such a scan.
+fn scan_button(news: &News, roots: &[ScannedRoot]) -> Markup {
     let is_known = |root: &&ScannedRoot| match news {
         News::Unseen(unseen) => unseen.unknown.iter().all(|(path, _)| *path != root.path),
         _ => false,
     };
-    let usual = roots.iter().filter(|root| !app.needs_options(root));
+    let usual = roots.iter().filter(|root| !root.has_typed_options());
     let known: Vec<_> = usual.clone().filter(is_known).collect();
     let roots = if known.is_empty() { usual.collect() } else { known };
     html! {
@@ -120,7 +120,7 @@ async fn show(
         html! { div.empty { (why) } }
     } else {
         let (news, summary) = (app.news().await?, app.blocking(App::summary).await?);
-        content(&app, &news, &summary.overview.roots)
+        content(&news, &summary.overview.roots)
     };
     let main = html! {
         .narrow data-module="start" {
@@ -132,7 +132,7 @@ async fn show(
     Ok(page(&app, "Changes", "", &main))
 }
 
-fn content(app: &App, news: &News, roots: &[ScannedRoot]) -> Markup {
+fn content(news: &News, roots: &[ScannedRoot]) -> Markup {
     html! {
         h1 { "Changes since the last scan" }
         @match news {
@@ -141,17 +141,17 @@ fn content(app: &App, news: &News, roots: &[ScannedRoot]) -> Markup {
                 "which files change, and this page lists them until the next scan."
             },
             News::Silent(_) => p.note.warning { (text(news).unwrap_or_default()) },
-            News::Unseen(unseen) => (listed(unseen, scan_button(app, news, roots), text(news))),
+            News::Unseen(unseen) => (listed(news, unseen, roots)),
         }
     }
 }
 
-fn listed(unseen: &Unseen, scan_button: Markup, text: Option<String>) -> Markup {
+fn listed(news: &News, unseen: &Unseen, roots: &[ScannedRoot]) -> Markup {
     let hidden = unseen.counts.dirs.saturating_sub(unseen.dirs.len() as u64);
     html! {
         div.bar {
-            span.grow { (text.unwrap_or_default()) }
-            (scan_button)
+            span.grow { (text(news).unwrap_or_default()) }
+            (scan_button(news, roots))
         }
         @if !unseen.dirs.is_empty() {
             div.scroll {

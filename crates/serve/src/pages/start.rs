@@ -52,17 +52,17 @@ async fn content(app: &Arc<App>) -> Result<Markup, PageError> {
     };
     let (summary, decisions, removes) = match app.blocking(read).await? {
         None => return Ok(first_page(app)),
-        Some(Err(error)) => return Ok(unusable(app, &error)),
+        Some(Err(error)) => return Ok(unusable(&error)),
         Some(Ok(all)) => all,
     };
     let states = disks::states(&app.disks, &summary.overview.volumes);
     let (states, news) = join(states, app.news()).await;
     Ok(html! {
         h1 { "Duplicate files" }
-        (changed::note(app, &news?, &summary.overview.roots))
+        (changed::note(&news?, &summary.overview.roots))
         (cards(&summary, decisions))
         (steps(app, &summary, removes))
-        (scan_form(app, &summary.overview.roots))
+        (scan_form(&summary.overview.roots))
         (disk_table(&summary.overview.volumes, &states))
         (catalog_line(app, &summary))
     })
@@ -87,7 +87,7 @@ fn first_page(app: &App) -> Markup {
             "really identical form a group. The result is stored in a catalog, so later scans read only what changed."
         }
         p { b { "A scan changes none of your files." } " It only reads them." }
-        (scan_form(app, &[]))
+        (scan_form(&[]))
         h2 { "What comes next" }
         ol.steps {
             li { "Scan the folders that may contain copies." }
@@ -99,11 +99,11 @@ fn first_page(app: &App) -> Markup {
     }
 }
 
-fn unusable(app: &App, error: &PageError) -> Markup {
+fn unusable(error: &PageError) -> Markup {
     html! {
         h1 { "The catalog cannot be used" }
         .note.error role="alert" { (error.markup()) }
-        (scan_form(app, &[]))
+        (scan_form(&[]))
     }
 }
 
@@ -159,12 +159,12 @@ fn steps(app: &App, summary: &Summary, removes: u64) -> Markup {
     }
 }
 
-fn scan_form(app: &App, roots: &[ScannedRoot]) -> Markup {
+fn scan_form(roots: &[ScannedRoot]) -> Markup {
     html! {
         section aria-labelledby="scan" {
             h2 #scan { (if roots.is_empty() { "Scan" } else { "Scanned folders" }) }
             form #scan-form.scan {
-                @if !roots.is_empty() { (root_table(app, roots)) }
+                @if !roots.is_empty() { (root_table(roots)) }
                 .bar {
                     label.grow {
                         span.label-text { (if roots.is_empty() { "Folder" } else { "Another folder" }) }
@@ -182,7 +182,7 @@ fn scan_form(app: &App, roots: &[ScannedRoot]) -> Markup {
     }
 }
 
-fn root_table(app: &App, roots: &[ScannedRoot]) -> Markup {
+fn root_table(roots: &[ScannedRoot]) -> Markup {
     html! {
         .scroll {
             table {
@@ -193,13 +193,13 @@ fn root_table(app: &App, roots: &[ScannedRoot]) -> Markup {
                     th.num scope="col" { "Size" }
                     th scope="col" { "Last scan" }
                 } }
-                tbody { @for root in roots { (root_row(app, root)) } }
+                tbody { @for root in roots { (root_row(root)) } }
             }
         }
     }
 }
 
-fn root_row(app: &App, root: &ScannedRoot) -> Markup {
+fn root_row(root: &ScannedRoot) -> Markup {
     let label = format!("Scan {} again", plain_name(&root.path));
     html! {
         tr {
@@ -207,7 +207,7 @@ fn root_row(app: &App, root: &ScannedRoot) -> Markup {
             td {
                 (name(&root.path))
                 @if !root.complete { " " span.state.warn { "interrupted" } }
-                @if app.needs_options(root) {
+                @if root.has_typed_options() {
                     br; small { "scanned with " (root.options) "; a scan from here uses the usual options" }
                 }
             }

@@ -43,7 +43,7 @@ fn of_files(
     deeds: FileActions,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
-    let (mut failed, left_alone) = (None, summary.failed);
+    let (mut failed, unrecorded) = (None, summary.unrecorded);
     let run = Run::Files(summary);
     let mut deeds =
         deeds.map_while(|file_action| file_action.map_err(|error| failed = Some(error)).ok());
@@ -54,15 +54,10 @@ fn of_files(
             return list.finish(&to_json(&Row::from(&run)));
         }
         write_line(out, &run, settings)?;
-        let mut unlisted = left_alone;
-        deeds.try_for_each(|file_action| {
-            let is_left_alone = matches!(file_action.state, FileState::LeftAlone(_));
-            unlisted = unlisted.saturating_sub(is_left_alone.into());
-            write_file_action(out, &file_action, settings)
-        })?;
-        if unlisted > 0 {
-            let files = counted(unlisted, "other file", "other files");
-            writeln!(out, "  {:<12}  {files}, before the run recorded them", "left alone")?;
+        deeds.try_for_each(|file_action| write_file_action(out, &file_action, settings))?;
+        if unrecorded > 0 {
+            let files = counted(unrecorded, "other file", "other files");
+            writeln!(out, "  {:<12}  {files}, which failed the first checks", "left alone")?;
         }
         Ok(())
     })?;

@@ -18,7 +18,7 @@ use crate::settings::{Settings, Verbosity};
 pub(super) struct Announcement<'a> {
     pub(super) watched: &'a [Watched],
     pub(super) every: &'a ScanEvery,
-    /// Roots that are not scanned automatically, because their last scan had options.
+    /// Roots that are not scanned automatically, because their last scan had typed options.
     pub(super) with_options: Vec<&'a ScannedRoot>,
 }
 

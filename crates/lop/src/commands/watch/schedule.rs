@@ -4,8 +4,7 @@
 //! The first scan starts at once, because files may have changed before the watcher was started. After a scan, lop
 //! rests for at least as long as the scan took. After a failed scan, it waits for the time `every`.
 //!
-//! If the last full scan is older than [`FULL_EVERY`], the next scan is a full one, because the watcher cannot notice
-//! every change.
+//! A full scan starts at the latest [`FULL_EVERY`] after the last one, because the watcher cannot notice every change.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,7 @@ use watch::Status;
 /// Time without changes after which a scan starts.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Time after which the next scan is a full scan.
+/// Maximum time between two full scans.
 const FULL_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// The times of past and future scans.
@@ -55,11 +54,14 @@ impl Schedule {
             None => (first, last),
         });
         let changed = changed.filter(|(_, last)| self.started.is_none_or(|start| *last > start));
-        let at = changed.map(|(first, last)| (first + every).min(last + QUIET.min(every)));
+        let after_changes =
+            changed.map(|(first, last)| (first + every).min(last + QUIET.min(every)));
         if self.is_needed {
             return Some(self.rest_until);
         }
-        at.map(|at| at.max(self.rest_until))
+        let full = self.full_at.map(|at| at + FULL_EVERY);
+        let at = after_changes.into_iter().chain(full).min()?;
+        Some(at.max(self.rest_until))
     }
 
     /// Notes the start of a scan. Returns whether it has to be a full scan.
@@ -136,7 +138,7 @@ mod tests {
         schedule.ended(true, seconds(1), start + seconds(51));
         let at =
             |first, last| schedule.due(&changed(start + seconds(first), start + seconds(last)));
-        assert_eq!(at(10, 40), None);
+        assert_eq!(at(10, 40), Some(start + seconds(50) + FULL_EVERY), "the daily full scan");
         assert_eq!(at(10, 200), Some(start + seconds(260)));
         assert_eq!(at(10, 900), Some(start + seconds(950)));
     }
@@ -169,6 +171,7 @@ mod tests {
         schedule.ended(false, seconds(1), start + seconds(1));
         assert!(schedule.started(start + seconds(2)), "the first scan failed");
         schedule.ended(true, seconds(1), start + seconds(3));
+        assert_eq!(schedule.due(&Status::default()), Some(start + seconds(2) + FULL_EVERY));
         assert!(!schedule.started(start + FULL_EVERY));
         schedule.ended(true, seconds(1), start + FULL_EVERY + seconds(1));
         assert!(schedule.started(start + FULL_EVERY + seconds(2)));

@@ -47,7 +47,8 @@ impl Watched {
         assert_eq!(db.execute(sql, params![now.session, number]).expect("updated"), 1);
     }
 
-    /// Waits until the watcher answers. On a busy system, it may take longer than the server waits.
+    /// Waits until the watcher answers. On a busy system, the answer may take longer than the server
+    /// waits.
     fn wait(&self) {
         let start = Instant::now();
         while self.server.json("/api/news")["watcher"] == "silent" {
@@ -56,7 +57,7 @@ impl Watched {
         }
     }
 
-    /// Returns a page that the server makes with an answer of the watcher.
+    /// Returns a page that contains an answer of the watcher.
     fn page(&self, path: &str) -> String {
         loop {
             self.wait();
@@ -150,8 +151,7 @@ fn a_watcher_that_does_not_answer_does_not_hold_up_the_page() {
     let server = TestServer::scanned(&TreeBuilder::new().file("a", "x"));
     let [path, _] = watcher_paths(server.app.catalog_path());
     let _listener = UnixListener::bind(path).expect("listens");
-    let text =
-        "The changes since the last scan are unknown: lop watch did not answer within a second.";
+    let text = "The changes since the last scan are unknown: lop watch did not answer in time.";
     for path in ["/", "/changed"] {
         assert!(server.page(path).contains(text), "{path}");
     }

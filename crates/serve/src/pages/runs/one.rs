@@ -58,7 +58,7 @@ fn content(app: &App, run: u64) -> Result<Markup, PageError> {
         (cards(&summary))
         (remarks(app, &summary))
         (undo(app, &summary))
-        @if !seen.failures.is_empty() { (failures(run, &summary, &seen.failures)) }
+        @if summary.failed > 0 { (failures(run, &summary, &seen.failures)) }
         (file_table(run, &seen))
     })
 }
@@ -75,7 +75,8 @@ struct Seen {
 impl Seen {
     /// Reads the first files and the first failures. Stops as soon as it has both.
     fn read(summary: &RunSummary, actions: FileActions) -> Result<Seen, PageError> {
-        let expected = usize::try_from(summary.failed).unwrap_or(usize::MAX).min(FAILURES);
+        let listed = summary.failed - summary.unrecorded;
+        let expected = usize::try_from(listed).unwrap_or(usize::MAX).min(FAILURES);
         let mut seen = Seen { files: Vec::new(), failures: Vec::new(), is_cut: false };
         for action in actions {
             let action = action?;
@@ -173,16 +174,22 @@ fn undo(app: &App, run: &RunSummary) -> Markup {
 }
 
 fn failures(run: u64, summary: &RunSummary, failures: &[(Vec<u8>, String)]) -> Markup {
-    let more = summary.failed.saturating_sub(failures.len() as u64);
+    let listed = summary.failed - summary.unrecorded;
+    let more = listed.saturating_sub(failures.len() as u64);
     html! {
         h2 { "Left alone" }
-        .scroll {
-            table {
-                thead { tr { th scope="col" { "File" } th scope="col" { "Why" } } }
-                tbody {
-                    @for (path, why) in failures { tr { td { (name(path)) } td { (name(why.as_bytes())) } } }
+        @if !failures.is_empty() {
+            .scroll {
+                table {
+                    thead { tr { th scope="col" { "File" } th scope="col" { "Why" } } }
+                    tbody {
+                        @for (path, why) in failures { tr { td { (name(path)) } td { (name(why.as_bytes())) } } }
+                    }
                 }
             }
+        }
+        @if summary.unrecorded > 0 {
+            p.dim { (files(summary.unrecorded)) " failed the first checks. The journal does not name them." }
         }
         @if more > 0 {
             p.dim {

@@ -56,6 +56,26 @@ fn a_folder_is_scanned_and_problems_are_mailed() {
     }
 }
 
+#[test]
+fn scans_use_the_notes_of_the_watcher() {
+    let Some((system, _)) = installed() else { return };
+    let Some(printed) = boot(
+        &system,
+        "systemctl start lop-scan@srv-photos.service
+         systemctl start lop-watch.service
+         # The watcher starts a full scan, for which this one waits.
+         systemctl start lop-scan@srv-photos.service
+         echo new > /srv/photos/new
+         systemctl start lop-scan@srv-photos.service
+         journalctl --sync; journalctl --output cat --unit lop-watch --unit lop-scan@srv-photos",
+    ) else {
+        return;
+    };
+    assert!(printed.contains("Watching  /srv/photos: "), "{printed}");
+    assert!(printed.contains("Scanned   1 changed file in "), "{printed}");
+    assert!(!printed.contains("cannot"), "{printed}");
+}
+
 /// A command that requests a page with the stored token, and prints the status. The certificate is self-signed.
 const REQUEST: &str = "python3 -c \"
 import ssl, time, urllib.request
