@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use testkit::{Ending, NOBODY, Running, Signal, TEST_TIMEOUT, TreeBuilder, When, skipped};
 
-use crate::configured::configure;
+use crate::configured::{command, configure};
 use crate::lop::{Lop, settle};
 use crate::serving::Server;
 
@@ -99,10 +99,13 @@ fn scanned_directories_are_the_default() {
 fn scans_with_the_patterns_of_the_configuration_are_repeated() {
     let lop = Lop::with(&tree().file("t/x.o", "x"));
     configure(&lop, "exclude = ['*.o']\n");
-    lop.remember(["t"]);
-    assert!(lop.run(["status"]).stdout_str().contains("(configured: --exclude *.o)"));
+    command(&lop).args(["scan", "t"]).run().success();
+    let status = lop.run(["status"]);
+    assert!(status.stdout_str().contains("3 files, 27 B  "), "{}", status.stdout_str());
+    assert!(status.stdout_str().contains("(configured: --exclude *.o)"), "{}", status.stdout_str());
     configure(&lop, "exclude = ['*.x']\n");
-    let running = start(&lop, &["--scan-every", "1s"]);
+    let mut running = command(&lop).args(["watch", "--scan-every", "1s"]).spawn();
+    assert!(running.wait_for(&When::Stdout(READY.into())), "it does not watch");
     let server = Server::start(&lop, &[]);
     let page = String::from_utf8(server.open("/", &server.cookie()).body).expect("UTF-8");
     assert!(page.contains("Scan now") && !page.contains("scanned with"), "{page}");
