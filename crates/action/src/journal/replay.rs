@@ -150,7 +150,23 @@ impl Replay {
         };
         let wrong_kind = "it is not the journal of a run that acted on files";
         let read = replay(path, wrong_kind, begin, Replay::apply)?;
-        Ok(read.map(|(replay, damaged)| Replay { damaged, ..replay }))
+        Ok(read.map(|(mut replay, damaged)| {
+            replay.damaged = damaged;
+            replay.settle_unreached();
+            replay
+        }))
+    }
+
+    /// If the run has ended, the journal has the outcomes of all actions that were begun. An interrupted run did not
+    /// reach the other intents. Their files may change later without the run, for example if the user removes them, so
+    /// a recovery MUST NOT infer outcomes from these files. A damaged line may hide an outcome.
+    fn settle_unreached(&mut self) {
+        if self.ended_ms.is_none() || self.damaged > 0 {
+            return;
+        }
+        for entry in self.entries.values_mut().filter(|entry| entry.fate == Fate::Open) {
+            entry.fate = Fate::NotDone;
+        }
     }
 
     fn new(path: &Path, file: std::fs::File, kind: Kind) -> Replay {
@@ -349,7 +365,8 @@ impl Replay {
 
     /// Returns the reason why an intent was not carried out.
     pub(crate) fn why(&self, n: u64) -> Result<String, Error> {
-        let Some(&(at, length)) = self.reasons.get(&n) else { return Ok(String::new()) };
+        let unreached = || Ok("the run was interrupted".into());
+        let Some(&(at, length)) = self.reasons.get(&n) else { return unreached() };
         match self.record(at, length)? {
             Record::Not { why, .. } => Ok(why),
             _ => Ok(String::new()),

@@ -6,6 +6,7 @@ mod discard;
 mod equality;
 mod faults;
 mod full;
+mod interrupted;
 mod killed;
 mod leases;
 mod meddling;
