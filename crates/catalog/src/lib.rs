@@ -57,7 +57,9 @@ pub use read::group_totals::GroupTotals;
 pub use read::history::{History, LastScan};
 pub use read::load::{Loaded, Rows, UnreliableFile};
 pub use read::lookup::{Entry, FileMatch, KnownFile};
-pub use read::overview::{CONFIGURED, Overview, ScannedRoot, Tally, VolumeSummary};
+pub use read::overview::{
+    CONFIGURED, Overview, ScannedRoot, Tally, VolumeSummary, has_typed_options,
+};
 pub use read::sizes::SizedScan;
 pub use read::space::SpaceRow;
 pub use read::top_groups::TopGroup;

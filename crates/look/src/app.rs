@@ -246,7 +246,8 @@ impl App {
             Action::Help => self.toggle_help(),
             Action::Details => {
                 let at = self.list().at;
-                vec![Effect::Say(self.view().details(at))]
+                let (details, totals) = (self.view().details(at), self.view().totals());
+                vec![Effect::Say(if details.is_empty() { totals } else { details })]
             }
             Action::Plan => self.plan(self.kind),
             Action::Tab(tab) => self.go_to(tab),

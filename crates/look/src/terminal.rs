@@ -19,7 +19,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::sync::Once;
 use std::time::Duration;
 
-use ratatui_core::buffer::Buffer;
+use ratatui_core::buffer::{Buffer, Cell};
 use ratatui_core::layout::Rect;
 use ratatui_core::terminal::{Terminal as Drawing, TerminalOptions, Viewport};
 use runtime::Mutex;
@@ -78,6 +78,8 @@ pub(crate) struct Terminal {
     drawing: Drawing<Ansi<BufWriter<Output>>>,
     signals: Signals,
     size: (u16, u16),
+    /// Whether the screen shows grapheme clusters of several characters.
+    has_clusters: bool,
 }
 
 impl Terminal {
@@ -93,7 +95,7 @@ impl Terminal {
         let output = unblocked(output);
         let size = size_of(&output);
         let drawing = drawing(&output, &signals, size).map_err(Error::Terminal)?;
-        let mut terminal = Terminal { input, output, drawing, signals, size };
+        let mut terminal = Terminal { input, output, drawing, signals, size, has_clusters: false };
         terminal.enter().map_err(Error::Terminal)?;
         Ok(terminal)
     }
@@ -108,13 +110,22 @@ impl Terminal {
         self.signals.ending()
     }
 
-    /// Draws the cells that have changed since the last drawing.
+    /// Draws the cells that have changed since the last drawing. Draws all cells if the screen shows grapheme clusters of
+    /// several characters. Terminals disagree about their widths, so the screen may not show what was drawn.
     ///
     /// # Errors
     ///
     /// Fails if a write to the terminal fails.
     pub(crate) fn draw(&mut self, draw: impl FnOnce(&mut Buffer)) -> Result<(), Error> {
-        let drawn = self.drawing.draw(|frame| draw(frame.buffer_mut()));
+        if self.has_clusters {
+            self.drawing.clear().map_err(Error::Terminal)?;
+        }
+        let is_cluster = |cell: &Cell| cell.symbol().chars().nth(1).is_some();
+        let drawn = self.drawing.draw(|frame| {
+            let buffer = frame.buffer_mut();
+            draw(buffer);
+            self.has_clusters = buffer.content.iter().any(is_cluster);
+        });
         drawn.map(drop).map_err(Error::Terminal)
     }
 

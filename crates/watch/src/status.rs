@@ -20,6 +20,8 @@ pub struct Status {
     pub first: Option<Instant>,
     /// The time at which the watcher noted the last of these changes.
     pub last: Option<Instant>,
+    /// The time of the last answer to a scan. The watcher does not know whether the scan has succeeded.
+    pub answered: Option<Instant>,
 }
 
 /// Returns the status of a watcher, and stops it. All clones control the same watcher.
@@ -56,6 +58,11 @@ impl Control {
         self.0.stop.as_fd()
     }
 
+    /// Stores the time of an answer to a scan.
+    pub(crate) fn answered(&self) {
+        self.0.status.lock().0.answered = Some(Instant::now());
+    }
+
     /// Stores the changes that no answer contains, and the number of the last change.
     pub(crate) fn update(&self, counts: Counts, number: u64) {
         let mut guard = self.0.status.lock();
@@ -63,9 +70,12 @@ impl Control {
         let is_new = number != known || status.last.is_none();
         let now = Instant::now();
         *guard = match counts {
-            Counts { entries: 0, .. } => (Status::default(), number),
+            Counts { entries: 0, .. } => {
+                (Status { answered: status.answered, ..Status::default() }, number)
+            }
             _ if is_new => {
-                (Status { counts, first: status.first.or(Some(now)), last: Some(now) }, number)
+                let (first, last) = (status.first.or(Some(now)), Some(now));
+                (Status { counts, first, last, ..status }, number)
             }
             _ => (Status { counts, ..status }, number),
         };

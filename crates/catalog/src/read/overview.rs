@@ -112,12 +112,10 @@ pub struct ScannedRoot {
     pub remembered: Tally,
 }
 
-impl ScannedRoot {
-    /// Returns whether the user typed options for the last scan of this root. Then, only the user can repeat the scan.
-    /// The options of the configuration do not count, because every scan has them.
-    pub fn has_typed_options(&self) -> bool {
-        !(self.options.is_empty() || self.options.starts_with(CONFIGURED))
-    }
+/// Returns whether the user typed options for a scan, given its options in the catalog. Then, only the user can repeat
+/// the scan. The options of the configuration do not count, because every scan has them.
+pub fn has_typed_options(options: &str) -> bool {
+    !(options.is_empty() || options.starts_with(CONFIGURED))
 }
 
 /// A file system with remembered files.

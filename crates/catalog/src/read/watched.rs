@@ -26,7 +26,7 @@ pub struct WatchedScan {
     pub bytes: u64,
 }
 
-/// A root, and the position of its last scan.
+/// A root, and the position and the options of its last scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchedRoot {
     /// The absolute path.
@@ -34,6 +34,8 @@ pub struct WatchedRoot {
     /// The position of the watcher when the last scan started. `None` if no watcher ran, or if the scan was
     /// interrupted.
     pub position: Option<WatchPosition>,
+    /// The options of the last scan, as in [`ScannedRoot`](crate::ScannedRoot).
+    pub options: String,
 }
 
 /// Maximum number of entries that a scan of changes examines although they have not changed.
@@ -77,20 +79,20 @@ impl Catalog {
         Ok((usize::try_from(covered) == Ok(roots.len())).then_some(found))
     }
 
-    /// Returns all roots, sorted by path, with the positions of their last scans.
+    /// Returns all roots, sorted by path, with the positions and the options of their last scans.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read or is damaged.
     pub fn watched_roots(&self) -> Result<Vec<WatchedRoot>, Error> {
-        let sql = "SELECT path, CASE WHEN complete AND length(watcher) = 16 THEN watcher END, position \
-                   FROM root JOIN scan ON scan.id = root.scan ORDER BY path";
+        let sql = "SELECT path, CASE WHEN complete AND length(watcher) = 16 THEN watcher END, \
+                   position, options FROM root JOIN scan ON scan.id = root.scan ORDER BY path";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let roots = query.query_map([], |row| {
             let position = row.get::<_, Option<[u8; 16]>>(1)?.zip(row.get::<_, Option<i64>>(2)?);
             let position = position
                 .map(|(watcher, number)| WatchPosition { watcher, number: number.cast_unsigned() });
-            Ok(WatchedRoot { path: row.get(0)?, position })
+            Ok(WatchedRoot { path: row.get(0)?, position, options: row.get(3)? })
         });
         roots.and_then(Iterator::collect).at(&self.path)
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use catalog::{Catalog, ScannedRoot};
+use catalog::{Catalog, WatchedRoot, has_typed_options};
 use watch::{Control, Means, Options, StartError, Watched, Watcher};
 
 use self::announcement::Announcement;
@@ -33,7 +33,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 /// Runs the command. A signal ends it normally.
 pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = settings.catalog()?;
-    let known = scanned_roots(&catalog, args.roots.is_empty())?;
+    let known = known_roots(&catalog, args.roots.is_empty())?;
     let roots = roots(&args.roots, &known, settings)?;
     if let Some(dir) = catalog.parent() {
         fsops::create_dir_private(dir)?;
@@ -42,20 +42,20 @@ pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, Command
     let own = Catalog::own_paths(&catalog);
     let watcher = Watcher::start(Options { catalog: catalog.clone(), roots, own })?;
     let areas = watcher.watched();
-    let (to_scan, with_options) = scannable(&areas, &known);
+    let (_, with_options) = scannable(&areas, &known);
     let announcement = Announcement { watched: &areas, every: &args.scan_every, with_options };
     announcement.print(settings)?;
     if !areas.iter().any(|area| area.is_root && is_watched(area)) {
         return Err(CommandError::failed("none of the directories can be watched"));
     }
-    let every = args.scan_every.0.filter(|_| !to_scan.is_empty());
-    let scanner = Scanner::new(&catalog, to_scan)?;
+    let scanner = Scanner::new(&catalog)?;
     let control = watcher.control();
     let thread = std::thread::Builder::new().name("watcher".into());
     let thread = thread.spawn(move || watcher.run());
     let thread = thread.map_err(|e| CommandError::failed("cannot start a thread").because(e))?;
     ready::notify();
-    let mut work = Work { control, thread, scanner, schedule: Schedule::new(every), settings };
+    let schedule = Schedule::new(args.scan_every.0);
+    let mut work = Work { control, thread, scanner, schedule, areas: &areas, catalog, settings };
     work.run();
     work.finish()?;
     interrupt::disarm();
@@ -68,17 +68,17 @@ fn is_watched(area: &Watched) -> bool {
 }
 
 /// Returns the roots in the catalog. If the catalog is missing, returns no roots, or fails if `is_needed` is true.
-fn scanned_roots(catalog: &Path, is_needed: bool) -> Result<Vec<ScannedRoot>, CommandError> {
+fn known_roots(catalog: &Path, is_needed: bool) -> Result<Vec<WatchedRoot>, CommandError> {
     match Catalog::open(catalog) {
         Err(catalog::Error::Missing(_)) if !is_needed => Ok(Vec::new()),
-        opened => Ok(opened?.overview()?.roots),
+        opened => Ok(opened?.watched_roots()?),
     }
 }
 
 /// Returns the directories to watch, as paths without links. Leaves out scanned roots that are files or missing.
 fn roots(
     typed: &[PathBuf],
-    scanned: &[ScannedRoot],
+    scanned: &[WatchedRoot],
     settings: &Settings,
 ) -> Result<Vec<PathBuf>, CommandError> {
     let mut roots = Vec::new();
@@ -118,12 +118,12 @@ fn roots(
 /// these scans.
 fn scannable<'s>(
     watched: &[Watched],
-    scanned: &'s [ScannedRoot],
-) -> (Vec<PathBuf>, Vec<&'s ScannedRoot>) {
+    scanned: &'s [WatchedRoot],
+) -> (Vec<PathBuf>, Vec<&'s WatchedRoot>) {
     let (mut plain, mut with_options) = (Vec::new(), Vec::new());
     for area in watched.iter().filter(|area| area.is_root && is_watched(area)) {
         let last = scanned.iter().find(|root| root.path == area.path);
-        match last.filter(|root| root.has_typed_options()) {
+        match last.filter(|root| has_typed_options(&root.options)) {
             Some(root) => with_options.push(root),
             None => plain.push(PathBuf::from(OsString::from_vec(area.path.clone()))),
         }
@@ -137,6 +137,8 @@ struct Work<'s> {
     thread: JoinHandle<io::Result<()>>,
     scanner: Scanner,
     schedule: Schedule,
+    areas: &'s [Watched],
+    catalog: PathBuf,
     settings: &'s Settings,
 }
 
@@ -158,16 +160,27 @@ impl Work<'_> {
             if !self.scanner.is_running() && due.is_some_and(|due| due <= now) {
                 // The scan writes its own messages.
                 line.clear();
-                let is_full = self.schedule.started(now);
-                if let Err(error) = self.scanner.start(is_full) {
-                    self.schedule.ended(false, Duration::ZERO, now);
-                    self.complain(&fsops::io_text(&error), now);
-                }
+                self.start_scan(now);
             }
             line.show(|| self.text(&status, due, now));
             std::thread::sleep(CHECK_INTERVAL);
         }
         line.clear();
+    }
+
+    /// Starts a scan of the directories whose last scan had no typed options.
+    fn start_scan(&mut self, now: Instant) {
+        let is_full = self.schedule.started(now);
+        // If the catalog cannot be read, the scan reports the reason.
+        let known = known_roots(&self.catalog, false).unwrap_or_default();
+        let (roots, _) = scannable(self.areas, &known);
+        if roots.is_empty() {
+            return self.schedule.ended(true, Duration::ZERO, now);
+        }
+        if let Err(error) = self.scanner.start(&roots, is_full) {
+            self.schedule.ended(false, Duration::ZERO, now);
+            self.complain(&fsops::io_text(&error), now);
+        }
     }
 
     fn complain(&self, reason: &str, now: Instant) {

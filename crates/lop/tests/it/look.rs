@@ -115,6 +115,24 @@ fn folders_and_unique_files_are_listed() {
 }
 
 #[test]
+fn no_characters_of_clusters_stay_on_the_screen() {
+    let names = ["t/a/क्षि देव.txt", "t/b/🇩🇪🇫🇷.txt"];
+    let lop = Lop::with(&names.iter().fold(TreeBuilder::new(), |tree, name| tree.file(*name, "x")));
+    lop.remember(["t"]);
+    let Some(tmux) = start(&lop, (80, 24), "\"$LOP\" look t") else { return };
+    tmux.wait_for("by disk space");
+    tmux.press(&["2"]);
+    tmux.wait_for("undecided");
+    tmux.press(&["Enter"]);
+    tmux.wait_for("देव.txt");
+    tmux.press(&["1"]);
+    let screen = tmux.wait_for("by disk space");
+    assert!(!screen.contains(['ष', '🇪', '🇷', 'द']), "{screen}");
+    tmux.press(&["q"]);
+    tmux.wait_for(PROMPT);
+}
+
+#[test]
 fn the_screen_follows_the_size_of_the_terminal() {
     let lop = scanned();
     let Some(tmux) = start(&lop, (80, 24), "\"$LOP\" look --color never t") else { return };

@@ -116,6 +116,25 @@ fn scans_with_the_patterns_of_the_configuration_are_repeated() {
 }
 
 #[test]
+fn scans_with_options_that_are_typed_meanwhile_are_left_to_the_user() {
+    let lop = Lop::with(&tree().file("t/x.o", "x"));
+    lop.remember(["t"]);
+    let running = start(&lop, &["--scan-every", "1s"]);
+    fs::write(lop.path("t/d"), "new").expect("written");
+    wait_until(|| remembered(&lop) == 5);
+    settle();
+    lop.run(["forget", "t"]).success();
+    lop.remember(["--exclude", "*.o", "t"]);
+    fs::write(lop.path("t/e"), "new").expect("written");
+    std::thread::sleep(Duration::from_secs(4));
+    assert_eq!(remembered(&lop), 4, "no scan without the option");
+    lop.remember(["t"]);
+    fs::write(lop.path("t/f"), "new").expect("written");
+    wait_until(|| remembered(&lop) == 7);
+    end(running, Signal::TERM).success();
+}
+
+#[test]
 fn catalog_has_one_watcher_even_after_it_was_killed() {
     let lop = Lop::with(&tree());
     let mut running = start(&lop, &["--scan-every", "never", "t"]);

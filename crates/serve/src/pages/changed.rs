@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::routing::get;
 use axum::{Json, Router};
-use catalog::ScannedRoot;
+use catalog::{ScannedRoot, has_typed_options};
 use maud::{Markup, html};
 use serde_json::json;
 use watch::{ChangedDir, Entries, Unknown, Unseen};
@@ -98,7 +98,7 @@ fn scan_button(news: &News, roots: &[ScannedRoot]) -> Markup {
         News::Unseen(unseen) => unseen.unknown.iter().all(|(path, _)| *path != root.path),
         _ => false,
     };
-    let usual = roots.iter().filter(|root| !root.has_typed_options());
+    let usual = roots.iter().filter(|root| !has_typed_options(&root.options));
     let known: Vec<_> = usual.clone().filter(is_known).collect();
     let roots = if known.is_empty() { usual.collect() } else { known };
     html! {

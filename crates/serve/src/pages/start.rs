@@ -10,7 +10,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::{Query, State};
 use axum::routing::get;
-use catalog::{ScannedRoot, VolumeSummary};
+use catalog::{ScannedRoot, VolumeSummary, has_typed_options};
 use futures_util::future::join;
 use maud::{Markup, html};
 
@@ -207,7 +207,7 @@ fn root_row(root: &ScannedRoot) -> Markup {
             td {
                 (name(&root.path))
                 @if !root.complete { " " span.state.warn { "interrupted" } }
-                @if root.has_typed_options() {
+                @if has_typed_options(&root.options) {
                     br; small { "scanned with " (root.options) "; a scan from here uses the usual options" }
                 }
             }

@@ -45,6 +45,7 @@ impl Watcher {
         connection.send(&bytes.unwrap_or_default())?;
         if let Request::Changes(question) = &request {
             self.forget_answered(question);
+            self.control.answered();
         }
         Ok(())
     }

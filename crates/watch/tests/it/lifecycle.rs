@@ -115,6 +115,7 @@ fn status_counts_changes() {
     running.wait_for_counts(watch::Counts { entries: 2, dirs: 1 });
     let status = running.control.status();
     assert!(status.first.is_some() && status.first <= status.last);
+    assert!(status.answered.is_some() && status.answered <= status.first);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use catalog::ScannedRoot;
+use catalog::WatchedRoot;
 use serde::Serialize;
 use watch::{Means, Watched};
 
@@ -19,7 +19,7 @@ pub(super) struct Announcement<'a> {
     pub(super) watched: &'a [Watched],
     pub(super) every: &'a ScanEvery,
     /// Roots that are not scanned automatically, because their last scan had typed options.
-    pub(super) with_options: Vec<&'a ScannedRoot>,
+    pub(super) with_options: Vec<&'a WatchedRoot>,
 }
 
 impl Announcement<'_> {

@@ -16,19 +16,17 @@ use crate::exit::Exit;
 pub(super) struct Scanner {
     program: PathBuf,
     catalog: PathBuf,
-    roots: Vec<PathBuf>,
     child: Option<Child>,
     started: Instant,
     took: Duration,
 }
 
 impl Scanner {
-    /// Returns a scanner of some directories.
-    pub(super) fn new(catalog: &Path, roots: Vec<PathBuf>) -> Result<Scanner, CommandError> {
+    pub(super) fn new(catalog: &Path) -> Result<Scanner, CommandError> {
         let program = std::env::current_exe()
             .map_err(|e| CommandError::failed("cannot find the program itself").because(e))?;
         let (catalog, started) = (catalog.to_path_buf(), Instant::now());
-        Ok(Scanner { program, catalog, roots, child: None, started, took: Duration::ZERO })
+        Ok(Scanner { program, catalog, child: None, started, took: Duration::ZERO })
     }
 
     pub(super) fn is_running(&self) -> bool {
@@ -40,13 +38,13 @@ impl Scanner {
         self.took
     }
 
-    /// Starts a scan. It has its own process group, so that Ctrl-C on the terminal does not interrupt it directly. Its
+    /// Starts a scan of some directories. It has its own process group, so that Ctrl-C on the terminal does not interrupt it directly. Its
     /// messages go to standard error.
-    pub(super) fn start(&mut self, is_full: bool) -> io::Result<()> {
+    pub(super) fn start(&mut self, roots: &[PathBuf], is_full: bool) -> io::Result<()> {
         let mut command = Command::new(&self.program);
         command.arg("scan").arg("--quiet").arg("--catalog").arg(&self.catalog);
         command.args(is_full.then_some("--full")).arg("--");
-        command.args(&self.roots).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
+        command.args(roots).stdin(Stdio::null()).stdout(Stdio::null()).process_group(0);
         self.started = Instant::now();
         self.child = Some(command.spawn()?);
         Ok(())

@@ -4,6 +4,9 @@
 //! The first scan starts at once, because files may have changed before the watcher was started. After a scan, lop
 //! rests for at least as long as the scan took. After a failed scan, it waits for the time `every`.
 //!
+//! Other processes scan, too. The watcher does not know whether such a scan succeeds, so another scan follows it. It is
+//! quick if there is nothing to do.
+//!
 //! A full scan starts at the latest [`FULL_EVERY`] after the last one, because the watcher cannot notice every change.
 
 use std::time::{Duration, Instant};
@@ -29,6 +32,8 @@ pub(super) struct Schedule {
     is_full: bool,
     /// The start of the last successful full scan.
     full_at: Option<Instant>,
+    /// The end of the last successful scan of this process.
+    confirmed: Option<Instant>,
     /// The end of the rest after the last scan. Before the first scan, the time at which the watcher was started.
     rest_until: Instant,
 }
@@ -42,6 +47,7 @@ impl Schedule {
             started: None,
             is_full: false,
             full_at: None,
+            confirmed: None,
             rest_until,
         }
     }
@@ -60,7 +66,9 @@ impl Schedule {
             return Some(self.rest_until);
         }
         let full = self.full_at.map(|at| at + FULL_EVERY);
-        let at = after_changes.into_iter().chain(full).min()?;
+        let after_others = status.answered.filter(|&at| self.confirmed.is_none_or(|end| at > end));
+        let after_others = after_others.map(|at| at + QUIET.min(every));
+        let at = after_changes.into_iter().chain(full).chain(after_others).min()?;
         Some(at.max(self.rest_until))
     }
 
@@ -74,8 +82,9 @@ impl Schedule {
     /// Notes the end of a scan.
     pub(super) fn ended(&mut self, is_done: bool, took: Duration, now: Instant) {
         self.is_needed = !is_done;
-        if is_done && self.is_full {
-            self.full_at = self.started;
+        if is_done {
+            self.confirmed = Some(now);
+            self.full_at = if self.is_full { self.started } else { self.full_at };
         }
         let rest = if is_done {
             took.max(QUIET.min(self.every.unwrap_or(QUIET)))
@@ -107,7 +116,7 @@ mod tests {
 
     fn changed(first: Instant, last: Instant) -> Status {
         let counts = Counts { entries: 1, dirs: 1 };
-        Status { counts, first: Some(first), last: Some(last) }
+        Status { counts, first: Some(first), last: Some(last), answered: None }
     }
 
     #[test]
@@ -161,6 +170,20 @@ mod tests {
         assert_eq!(schedule.retry_at(), Some(start + EVERY));
         schedule.ended(true, seconds(1), start);
         assert_eq!((schedule.due(&Status::default()), schedule.retry_at()), (None, None));
+    }
+
+    #[test]
+    fn scans_of_other_processes_are_followed_by_one() {
+        let start = Instant::now();
+        let mut schedule = Schedule::new(Some(EVERY));
+        schedule.started(start);
+        let answered = |at| Status { answered: Some(start + seconds(at)), ..Status::default() };
+        schedule.ended(true, seconds(10), start + seconds(10));
+        assert_eq!(schedule.due(&answered(5)), Some(start + FULL_EVERY), "an answer to this scan");
+        assert_eq!(schedule.due(&answered(100)), Some(start + seconds(160)));
+        schedule.started(start + seconds(160));
+        schedule.ended(true, seconds(1), start + seconds(161));
+        assert_eq!(schedule.due(&answered(160)), Some(start + FULL_EVERY));
     }
 
     #[test]
