@@ -171,16 +171,23 @@ impl Work<'_> {
     /// Starts a scan of the directories whose last scan had no typed options.
     fn start_scan(&mut self, now: Instant) {
         let is_full = self.schedule.started(now);
-        // If the catalog cannot be read, the scan reports the reason.
-        let known = known_roots(&self.catalog, false).unwrap_or_default();
+        let known = match known_roots(&self.catalog, false) {
+            Ok(known) => known,
+            Err(error) => return self.fail(&error.text(), now),
+        };
         let (roots, _) = scannable(self.areas, &known);
         if roots.is_empty() {
             return self.schedule.ended(true, Duration::ZERO, now);
         }
         if let Err(error) = self.scanner.start(&roots, is_full) {
-            self.schedule.ended(false, Duration::ZERO, now);
-            self.complain(&fsops::io_text(&error), now);
+            self.fail(&fsops::io_text(&error), now);
         }
+    }
+
+    /// Reports that a scan could not be started.
+    fn fail(&mut self, reason: &str, now: Instant) {
+        self.schedule.ended(false, Duration::ZERO, now);
+        self.complain(reason, now);
     }
 
     fn complain(&self, reason: &str, now: Instant) {
