@@ -199,6 +199,26 @@ pub(crate) fn apply_groups(
     groups: Vec<Group>,
     threads: usize,
 ) -> (ApplyOutcome, Result<(), action::Error>) {
+    let progress = Progress::default();
+    match apply_with(runs, kind, groups, threads, &progress) {
+        Ok((_, outcome, ended)) => {
+            if ended.is_ok() {
+                assert_gone_through(&progress);
+            }
+            (outcome, ended)
+        }
+        Err(error) => (ApplyOutcome::default(), Err(error)),
+    }
+}
+
+/// Carries out groups, and reports to `progress`. Returns what [`Runs::apply`] returns.
+pub(crate) fn apply_with(
+    runs: &Runs,
+    kind: Kind,
+    groups: Vec<Group>,
+    threads: usize,
+    progress: &Progress,
+) -> Result<(u64, ApplyOutcome, Result<(), action::Error>), action::Error> {
     let _quiet = without_forks();
     let how = ApplyOptions {
         kind,
@@ -211,18 +231,9 @@ pub(crate) fn apply_groups(
     };
     let disks = Disks::new(Io::Cached);
     let device = groups.first().map_or(0, |group| group.keep.version.device);
-    let progress = Progress::default();
-    groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(&progress);
+    groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(progress);
     let groups = Box::new(groups.into_iter());
-    match runs.apply(&how, vec![DiskBatch { disk: disks.of(device), groups }], &progress) {
-        Ok((_, outcome, ended)) => {
-            if ended.is_ok() {
-                assert_gone_through(&progress);
-            }
-            (outcome, ended)
-        }
-        Err(error) => (ApplyOutcome::default(), Err(error)),
-    }
+    runs.apply(&how, vec![DiskBatch { disk: disks.of(device), groups }], progress)
 }
 
 /// Asserts that the progress counters of a finished run have reached their totals, regardless of the outcome.
