@@ -1,6 +1,6 @@
 //! Tests that the interface makes no false claims, and records only decisions that the user makes.
 
-use super::{DOWN, Interface, photos, root};
+use super::{DOWN, Interface, ROOT, photos};
 use crate::effect::Effect;
 use crate::screen::body_height;
 use crate::work::{Load, Loaded, News, Related, Relation, Uniques};
@@ -122,7 +122,7 @@ fn the_only_suggested_file_cannot_be_removed() {
 
 /// Returns the relation of the two folders with the photos.
 fn related(interface: &Interface) -> Related {
-    let dir = |name: &str| format!(r#"{{"path":"{}/t/{name}"}}"#, root(&interface.temp).display());
+    let dir = |name: &str| format!(r#"{{"path":"{}/t/{name}"}}"#, interface.temp.path().display());
     let text = format!(
         r#"[{{"relation":"overlapping","percent":50,"files":1,"reclaimable_bytes":9,"dirs":[{},{}]}}]"#,
         dir("photos/2021"),
@@ -138,7 +138,7 @@ fn escape_returns_from_the_groups_of_folders_to_the_list_of_folders() {
     interface.types("3");
     interface.tell(News::Loaded(Loaded::Folders(Ok(related(&interface)))));
     interface.types("i");
-    interface.shows("/r/t/photos/2021 and /r/t/backup");
+    interface.shows(&format!("{ROOT}/t/photos/2021 and {ROOT}/t/backup"));
     interface.types("\r");
     interface.shows("[2 Groups]");
     interface.shows("1 group,");
