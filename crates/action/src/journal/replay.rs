@@ -97,7 +97,7 @@ pub(crate) struct Replay {
     keys: HashSet<FileKey>,
     /// The position and length of each line that says why an intent was not carried out, by intent
     /// number.
-    reasons: HashMap<u64, (u64, u32)>,
+    pub(crate) reasons: HashMap<u64, (u64, u32)>,
     /// The digests that the comparison computed, by intent number.
     digests: HashMap<u64, Digest>,
     /// The status change times that the run caused for files with one name, by intent number.

@@ -16,7 +16,7 @@ use fsops::{Dir, File, FileKey, Volume};
 use runtime::{Mutex, Progress, Stage, spawn_with_own_descriptors};
 use walk::{OwnFiles, PathOpener};
 
-use crate::error::{Error, Reason, Refusal};
+use crate::error::{Error, Reason, Refusal, worse};
 use crate::journal::lines::Lines;
 use crate::journal::log::Journal;
 use crate::journal::record::Record;
@@ -103,10 +103,10 @@ pub(crate) fn apply_groups(
     let mut answer = Ok(());
     for (part, ended) in on_disks(shared, batches) {
         outcome.add(part);
-        answer = answer.and(ended);
+        answer = worse(answer, ended);
     }
     let finished = shared.staging_dirs.finish(outcome.done > 0, &mut PathOpener::new(1));
-    answer = answer.and(finished.map_err(Into::into));
+    answer = worse(answer, finished.map_err(Into::into));
     outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
     (outcome, answer)
 }
@@ -177,7 +177,7 @@ fn on_disk(
             meter.tick();
         };
         let noted = worker.flush_lines(false);
-        (worker.outcome, answer.and(noted))
+        (worker.outcome, worse(answer, noted))
     })
 }
 

@@ -228,8 +228,10 @@ fn summary(run: u64, replay: &Replay) -> RunSummary {
         |fates: &[Fate]| fates.iter().map(|&fate| replay.with_fate(fate).count() as u64).sum();
     let recorded: u64 = count(&[Fate::NotDone]);
     // A damaged line may be the one that names a file.
-    let unrecorded = replay.failed.filter(|_| replay.damaged == 0).unwrap_or(0);
-    let unrecorded = unrecorded.saturating_sub(recorded);
+    let refused = replay.failed.filter(|_| replay.damaged == 0).unwrap_or(0);
+    let has_reason = |n: &u64| replay.reasons.contains_key(n);
+    let unrecorded =
+        refused.saturating_sub(replay.with_fate(Fate::NotDone).filter(has_reason).count() as u64);
     RunSummary {
         run,
         kind: replay.kind,

@@ -10,7 +10,7 @@ use fsops::{Lock, create_dir_private, remove_file};
 use runtime::epoch::now_ms;
 use runtime::{Mutex, Progress};
 
-use crate::error::Error;
+use crate::error::{Error, worse};
 use crate::journal::ids::{
     FILES_SUFFIX, create_next_journal, journal_path, new_run_id, run_numbers,
 };
@@ -56,12 +56,12 @@ impl Begun {
         let ApplyOutcome { done, freed, ref refused, .. } = *outcome;
         let failed = refused.len() as u64;
         // The next [`Runs::open`] recovers changes that are missing from the journal.
-        let is_recorded = !matches!(answer, Err(Error::File(_)));
+        let is_recorded = matches!(answer, Ok(()) | Err(Error::Interrupted(_)));
         if !is_recorded || refused.iter().any(|refusal| refusal.reason.is_stranded()) {
             return answer;
         }
         let ended = Record::End { ended_ms: now_ms(), done, failed, freed };
-        answer.and(self.journal.append_record(&ended))
+        worse(answer, self.journal.append_record(&ended))
     }
 }
 

@@ -110,15 +110,7 @@ impl Worker<'_> {
         while !redundant.is_empty() {
             let rest = redundant.split_off(redundant.len().min(MAX_COMPARED_AT_ONCE));
             let some = std::mem::replace(&mut redundant, rest);
-            let equal = match self.equal(&kept, some, digest.is_none()) {
-                Ok(equal) => equal,
-                Err((stopped, some)) => {
-                    for one in some.into_iter().chain(redundant) {
-                        self.lines.push(&Record::Not { n: one.n, why: stopped.to_string() });
-                    }
-                    return Err(stopped.into());
-                }
-            };
+            let equal = self.equal(&kept, some, digest.is_none())?;
             // These records must come before any change of names. After a kill, only the journal
             // shows which files were equal.
             if self.shared.options.kind.is_undone_by_copy() {
@@ -146,15 +138,12 @@ impl Worker<'_> {
         kept: &OpenedFile<'_>,
         redundant: Vec<Redundant<'g>>,
         unknown: bool,
-    ) -> Result<Vec<Redundant<'g>>, (Interrupted, Vec<Redundant<'g>>)> {
+    ) -> Result<Vec<Redundant<'g>>, Interrupted> {
         if matches!(self.shared.options.kind, Kind::Reflink | Kind::Separate) {
             return Ok(redundant);
         }
         let digest = unknown && self.shared.options.kind.is_undone_by_copy();
-        let (mut verdicts, found) = match self.compare(kept, &redundant, digest) {
-            Ok(answer) => answer,
-            Err(stopped) => return Err((stopped, redundant)),
-        };
+        let (mut verdicts, found) = self.compare(kept, &redundant, digest)?;
         self.outcome.suspects.extend(suspects(kept, &redundant, &verdicts));
         let of_kept = verdicts[0].as_ref().map(Reason::of_kept);
         let mut equal = Vec::with_capacity(redundant.len());

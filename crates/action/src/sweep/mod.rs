@@ -21,7 +21,7 @@ use fsops::{Dir, Kind as Entry, Stat};
 use runtime::{Progress, Stage};
 use walk::{OwnFiles, PathOpener};
 
-use crate::error::Error;
+use crate::error::{Error, worse};
 use crate::plan::kind::Kind;
 use crate::run::outcome::ApplyOutcome;
 use crate::run::runs::Runs;
@@ -106,7 +106,7 @@ impl Runs {
         let mut outcome = sweeper.outcome;
         let finished = begun.staging_dirs.finish(outcome.done > 0, &mut PathOpener::new(1));
         outcome.refused.sort_by(|a, b| a.path.cmp(&b.path));
-        let answer = begun.end(&outcome, answer.and(finished.map_err(Into::into)));
+        let answer = begun.end(&outcome, worse(answer, finished.map_err(Into::into)));
         Ok((begun.run, outcome, answer))
     }
 }

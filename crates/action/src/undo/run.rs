@@ -28,7 +28,7 @@ use fsops::{Context, Dir, Op};
 use runtime::epoch::now_ms;
 use runtime::{Progress, Stage};
 
-use crate::error::{Error, Reason, Refusal, clone_io_error};
+use crate::error::{Error, Reason, Refusal, clone_io_error, worse};
 use crate::journal::lines::Lines;
 use crate::journal::locate::IntentLocator;
 use crate::journal::log::Journal;
@@ -78,7 +78,7 @@ pub(crate) fn undo_run(
     let answer = undo.run(paths);
     let logged = undo.finish(answer.is_ok());
     undo.undone.refused.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok((undo.undone, answer.and(logged)))
+    Ok((undo.undone, worse(answer, logged)))
 }
 
 /// Calls `each` with a preview for each file that an undo would restore. Returns the given paths

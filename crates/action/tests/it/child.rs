@@ -4,11 +4,13 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use action::plan::Kind;
 use action::run::Runs;
 use action::trash::TrashRun;
 use fsops::faults::{ChangeFault, Fault, before_change, changes, fault_at_change};
+use runtime::Progress;
 
 use crate::world::World;
 use crate::{discard, sweep, world};
@@ -17,6 +19,7 @@ const FOLDER: &str = "ACTION_TEST_FOLDER";
 const WHAT: &str = "ACTION_TEST_WHAT";
 const RUNS: &str = "ACTION_TEST_RUNS";
 const SYNCED_AT: &str = "ACTION_TEST_SYNCED_AT";
+const STOPPED_AT: &str = "ACTION_TEST_STOPPED_AT";
 const FULL: &str = "ACTION_TEST_FULL";
 const BLOW: &str = "ACTION_TEST_BLOW";
 
@@ -52,6 +55,8 @@ pub(crate) struct Orders {
     what: What,
     /// Number of a change. The disk is synced just before this change.
     pub(crate) synced_at: Option<u64>,
+    /// Number of a change. The user interrupts the run just before this change.
+    pub(crate) stopped_at: Option<u64>,
     /// Whether to simulate a disk without room for a staging directory.
     pub(crate) is_full: bool,
 }
@@ -59,7 +64,7 @@ pub(crate) struct Orders {
 impl Orders {
     pub(crate) fn of(world: &World, what: What) -> Orders {
         let (folder, runs) = (world.folder(), world.runs.clone());
-        Orders { folder, runs, what, synced_at: None, is_full: false }
+        Orders { folder, runs, what, synced_at: None, stopped_at: None, is_full: false }
     }
 
     /// Runs a process until it exits or is killed.
@@ -67,6 +72,7 @@ impl Orders {
         let mut command = command(&self.folder, self.what, number, blow);
         command.env(RUNS, &self.runs);
         command.envs(self.is_full.then_some((FULL, "yes")));
+        command.envs(self.stopped_at.map(|number| (STOPPED_AT, number.to_string())));
         command.envs(self.synced_at.map(|number| (SYNCED_AT, number.to_string())));
         ended(&mut command)
     }
@@ -125,7 +131,8 @@ fn child_process_follows_its_orders() {
     let (number, errno) = (number.parse().expect("a number"), errno.parse().expect("a number"));
     let blow = if errno == 0 { ChangeFault::Kill } else { ChangeFault::Fail(errno) };
     let runs = std::env::var_os(RUNS).map_or_else(|| folder.join("runs"), PathBuf::from);
-    if let Some(number) = std::env::var(SYNCED_AT).ok().and_then(|text| text.parse().ok()) {
+    let number_in = |variable: &str| std::env::var(variable).ok()?.parse::<u64>().ok();
+    if let Some(number) = number_in(SYNCED_AT) {
         let dir = fsops::Dir::open(&folder).expect("a folder");
         before_change(number, move || dir.sync_file_system().expect("is synced"));
     }
@@ -147,8 +154,15 @@ fn child_process_follows_its_orders() {
         fault_at_change(number, blow);
         if let Ok(runs) = Runs::open(&runs, |_| {}) {
             // With one thread, the changes are made in the same order each time.
-            let (outcome, ended) = world::apply(&runs, kind, plans, 1);
-            println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
+            let progress = Arc::new(Progress::default());
+            if let Some(number) = number_in(STOPPED_AT) {
+                let stopped = Arc::clone(&progress);
+                before_change(number, move || stopped.stop());
+            }
+            let groups = plans.into_iter().map(Into::into).collect();
+            if let Ok((_, outcome, ended)) = world::apply_with(&runs, kind, groups, 1, &progress) {
+                println!("done {} {:?} {ended:?}", outcome.done, outcome.refused);
+            }
         }
     } else if what == "discard" {
         let trees = discard::trees(&folder.join("tree"));

@@ -201,12 +201,7 @@ pub(crate) fn apply_groups(
 ) -> (ApplyOutcome, Result<(), action::Error>) {
     let progress = Progress::default();
     match apply_with(runs, kind, groups, threads, &progress) {
-        Ok((_, outcome, ended)) => {
-            if ended.is_ok() {
-                assert_gone_through(&progress);
-            }
-            (outcome, ended)
-        }
+        Ok((_, outcome, ended)) => (outcome, ended),
         Err(error) => (ApplyOutcome::default(), Err(error)),
     }
 }
@@ -233,7 +228,11 @@ pub(crate) fn apply_with(
     let device = groups.first().map_or(0, |group| group.keep.version.device);
     groups.iter().map(|group| group.amount(kind)).sum::<Amount>().expect(progress);
     let groups = Box::new(groups.into_iter());
-    runs.apply(&how, vec![DiskBatch { disk: disks.of(device), groups }], progress)
+    let applied = runs.apply(&how, vec![DiskBatch { disk: disks.of(device), groups }], progress);
+    if matches!(applied, Ok((.., Ok(())))) {
+        assert_gone_through(progress);
+    }
+    applied
 }
 
 /// Asserts that the progress counters of a finished run have reached their totals, regardless of the outcome.
