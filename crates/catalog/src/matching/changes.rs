@@ -31,9 +31,12 @@ use crate::tables::volumes::Volumes;
 /// few of its files are compared with a changed file, and its copies are not counted again.
 pub(crate) const MAX_COMPLETE: u32 = 16;
 
-/// The number of files that represent a content with many inodes. One file would not be enough, because it may have
-/// changed since it was scanned.
+/// The number of files on each volume that represent a content with many inodes. One file would not be enough, because it
+/// may have changed since it was scanned. One volume would not be enough, because it may not be mounted.
 const FEW: usize = 8;
+
+/// Maximum number of rows of a content among which its representatives are searched for.
+const MAX_SEARCHED: usize = 1024;
 
 /// The changed entries of a tree, matched with the catalog.
 #[derive(Debug)]
@@ -130,7 +133,7 @@ impl Catalog {
         condition: &str,
         values: impl Params,
         limit: usize,
-        is_wanted: impl Fn(&NamedRow) -> bool,
+        mut is_wanted: impl FnMut(&NamedRow) -> bool,
         rows: &mut Vec<NamedRow>,
     ) -> Result<(), Error> {
         let sql = format!("SELECT {}, dir FROM file WHERE {condition}", FileRow::COLUMNS);
@@ -141,7 +144,7 @@ impl Catalog {
         });
         let end = rows.len().saturating_add(limit);
         for row in found.at(&self.path)? {
-            rows.extend(Some(row.at(&self.path)?).filter(&is_wanted));
+            rows.extend(Some(row.at(&self.path)?).filter(&mut is_wanted));
             if rows.len() == end {
                 break;
             }
@@ -168,6 +171,8 @@ pub(crate) struct ExaminedRows {
     outdated: Vec<FileRow>,
     /// Number of rows whose file is gone.
     gone: u64,
+    /// The first content that the scan itself has stored, if it has saved its results before the end.
+    first_new: Option<i64>,
     /// The inodes of the rows of each content, by volume and inode number.
     copies: HashMap<i64, HashSet<(i64, u64)>>,
 }
@@ -187,6 +192,16 @@ impl ExaminedRows {
         if let Some(content) = row.content.filter(|_| row.state == FileState::Known) {
             self.copies.entry(content).or_default().insert((row.volume, row.inode));
         }
+    }
+
+    /// Notes that the scan has stored contents, of which the first has this row.
+    pub(crate) fn note_stored(&mut self, first_new: i64) {
+        self.first_new.get_or_insert(first_new);
+    }
+
+    /// Returns whether the scan itself has stored this content.
+    pub(crate) fn is_new(&self, content: i64) -> bool {
+        self.first_new.is_some_and(|first| content >= first)
     }
 
     /// Returns the number of inodes in the examined rows with this content. All rows of these inodes were examined.
@@ -322,10 +337,13 @@ impl ChangesMatch {
         found.retain(|row| !row.row.state.is_bad() && self.is_unexamined(row));
         let stored = Contents::rows(catalog, contents.into_iter())?;
         for (content, row) in &stored {
-            let limit = if row.inodes > MAX_COMPLETE { FEW } else { usize::MAX };
-            let condition = "content = ?1 AND state = 0";
-            let is_wanted = |row: &NamedRow| self.is_unexamined(row);
-            catalog.select_files(condition, [content], limit, is_wanted, &mut found)?;
+            if row.inodes > MAX_COMPLETE {
+                self.select_few(catalog, *content, &mut found)?;
+            } else {
+                let condition = "content = ?1 AND state = 0";
+                let is_wanted = |row: &NamedRow| self.is_unexamined(row);
+                catalog.select_files(condition, [content], usize::MAX, is_wanted, &mut found)?;
+            }
         }
         found.sort_unstable_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
         found.dedup_by(|a, b| (a.dir, &a.name) == (b.dir, &b.name));
@@ -336,6 +354,25 @@ impl ChangesMatch {
         matched.place_outside(tree, found, &mut orphans);
         matched.relate(tree, &orphans);
         Ok(matched)
+    }
+
+    /// Adds rows of a content with many inodes to `rows`, some from each volume.
+    fn select_few(
+        &self,
+        catalog: &Catalog,
+        content: i64,
+        rows: &mut Vec<NamedRow>,
+    ) -> Result<(), Error> {
+        let condition = format!("content = ?1 AND state = 0 LIMIT {MAX_SEARCHED}");
+        let limit = FEW.saturating_mul(self.matched.rows.volumes.len());
+        let mut chosen: HashMap<i64, usize> = HashMap::new();
+        let is_wanted = |row: &NamedRow| {
+            let chosen = chosen.entry(row.row.volume).or_default();
+            let is_wanted = *chosen < FEW && self.is_unexamined(row);
+            *chosen += usize::from(is_wanted);
+            is_wanted
+        };
+        catalog.select_files(&condition, [content], limit, is_wanted, rows)
     }
 
     fn is_unexamined(&self, row: &NamedRow) -> bool {

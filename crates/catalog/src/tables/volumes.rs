@@ -37,6 +37,11 @@ impl Volumes {
         Ok(Volumes { known, changed: Vec::new() })
     }
 
+    /// Returns the number of rows.
+    pub(crate) fn len(&self) -> usize {
+        self.known.len()
+    }
+
     /// Returns the row of a live device. Adds a row if the file system is new.
     ///
     /// A file system is recognized by its fsid, even under another device number. If two live

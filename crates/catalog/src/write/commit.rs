@@ -248,10 +248,11 @@ impl Catalog {
     }
 
     /// Returns the number of inodes with a known content. If only changed entries were examined, many copies are not
-    /// counted anew.
+    /// counted anew. Instead, the number before the scan is adjusted.
     fn count_copies(&self, delta: &Delta<'_>, row: i64) -> Result<u32, Error> {
         let known = delta.rows.contents.row(row).filter(|known| known.inodes > MAX_COMPLETE);
-        match known.zip(delta.rows.examined.as_ref()) {
+        let examined = delta.rows.examined.as_ref().filter(|examined| !examined.is_new(row));
+        match known.zip(examined) {
             Some((known, examined)) => {
                 let others = (known.inodes as usize).saturating_sub(examined.copies(row));
                 Ok(to_u32(others + delta.examined_copies(row)))

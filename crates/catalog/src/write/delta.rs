@@ -289,6 +289,7 @@ fn dropped_state(fingerprints: &Fingerprints, file: FileId) -> FileState {
 
 /// The rows that a commit has stored.
 pub(crate) struct Committed {
+    first_new: i64,
     dir_rows: Vec<i64>,
     volumes: Volumes,
     content_rows: Vec<i64>,
@@ -303,6 +304,7 @@ impl Delta<'_> {
     /// Returns what is stored after the transaction is committed.
     pub(crate) fn committed(self) -> Committed {
         Committed {
+            first_new: self.first_new,
             dir_rows: self.dir_rows,
             volumes: self.volumes,
             content_rows: self.content_rows,
@@ -324,6 +326,9 @@ impl RowMap {
         self.volumes.changed.clear();
         self.contents.row_of = committed.content_rows;
         self.contents.extend(committed.inserted);
+        if let Some(examined) = &mut self.examined {
+            examined.note_stored(committed.first_new);
+        }
         self.unreachable.forget(&committed.unproven);
         self.gone_files.clear();
         self.gone_dirs.clear();

@@ -10,10 +10,12 @@ use walk::Changes;
 use crate::disk::{bytes, let_the_clock_tick};
 use crate::sandbox::{Sandbox, later};
 
-/// A tree with a catalog that is updated by notes, and one that is updated by full scans.
+/// A tree with two catalogs that are updated by notes, and one that is updated by full scans.
 struct Watched {
     tree: TempTree,
     by_notes: Sandbox,
+    /// Its scans save their results before the end.
+    by_saved_notes: Sandbox,
     by_scans: Sandbox,
     notes: Changes,
     /// Returns the time at which a scan starts. A file that changed just before is read again by the next scan.
@@ -22,10 +24,12 @@ struct Watched {
 
 impl Watched {
     fn new(tree: TempTree, started: fn() -> SystemTime) -> Watched {
-        let (by_notes, by_scans) = (Sandbox::new(), Sandbox::new());
-        by_notes.scan_at(&[tree.path()], started());
-        by_scans.scan_at(&[tree.path()], started());
-        Watched { tree, by_notes, by_scans, notes: Changes::default(), started }
+        let [by_notes, by_saved_notes, by_scans] = [(); 3].map(|()| {
+            let catalog = Sandbox::new();
+            catalog.scan_at(&[tree.path()], started());
+            catalog
+        });
+        Watched { tree, by_notes, by_saved_notes, by_scans, notes: Changes::default(), started }
     }
 
     fn at(&self, path: &str) -> PathBuf {
@@ -49,10 +53,14 @@ impl Watched {
     fn check(&mut self) -> usize {
         let roots = [self.tree.path()];
         let notes = std::mem::take(&mut self.notes);
-        let files = self.by_notes.scan_changes(&roots, notes, (self.started)());
+        let files = self.by_notes.scan_changes(&roots, notes.clone(), (self.started)(), false);
+        self.by_saved_notes.scan_changes(&roots, notes, (self.started)(), true);
         self.by_scans.scan_at(&roots, (self.started)());
-        let (by_notes, by_scans) = (facts(&self.by_notes), facts(&self.by_scans));
-        assert!(by_notes == by_scans, "by notes: {by_notes:#?}\nby a full scan: {by_scans:#?}");
+        let by_scans = facts(&self.by_scans);
+        for catalog in [&self.by_notes, &self.by_saved_notes] {
+            let by_notes = facts(catalog);
+            assert!(by_notes == by_scans, "by notes: {by_notes:#?}\nby a full scan: {by_scans:#?}");
+        }
         files
     }
 }
@@ -184,6 +192,40 @@ fn a_group_with_many_copies_is_not_read_as_a_whole() {
 }
 
 /// The catalog does not list more than 10,000 entries, so it cannot know which of them are below a root.
+/// The first copies in the catalog are on a disk that is not mounted.
+#[test]
+fn copies_on_an_offline_disk_do_not_hide_the_others() {
+    let many =
+        |tree: TreeBuilder, n| tree.file(format!("a/{n}"), "alike").file(format!("b/{n}"), "alike");
+    let tree = (0..20).fold(TreeBuilder::new(), many).make_temp();
+    let (catalog, a, b) = (Sandbox::new(), tree.join("a"), tree.join("b"));
+    catalog.scan(&[&a]);
+    catalog.scan(&[&b]);
+    fs::remove_dir_all(a).expect("removed");
+    catalog.run(
+        "INSERT INTO volume (id, magic, fsid, device) VALUES (99, 99, 99, 99);
+        UPDATE file SET volume = 99 WHERE dir = (SELECT id FROM dir WHERE name = CAST('a' AS BLOB))",
+    );
+    let_the_clock_tick(&b);
+    fs::write(b.join("new"), "alike").expect("written");
+    let mut notes = Changes::default();
+    notes.add_entry(&bytes(&b.join("new")));
+    catalog.scan_changes(&[&b], notes, later(), false);
+    assert_eq!(catalog.query("SELECT count(*) FROM file WHERE content IS NULL"), ["0"]);
+    assert_eq!(catalog.query("SELECT count(DISTINCT content) FROM file"), ["1"]);
+}
+
+#[test]
+fn many_copies_of_a_new_content_are_counted_once() {
+    let mut watched = pairs();
+    for number in 0..20 {
+        let name = format!("d/new {number}");
+        fs::write(watched.at(&name), "a new content").expect("written");
+        watched.note(&name);
+    }
+    watched.check();
+}
+
 #[test]
 fn many_unsettled_files_elsewhere_lead_to_a_full_scan() {
     let watched = pairs();

@@ -5,12 +5,12 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::SystemTime;
 
-use catalog::{Catalog, Error, Findings};
+use catalog::{Catalog, Error};
 use testkit::{TempTree, TreeBuilder};
 
 use crate::disk::{pairs, walked};
 use crate::engine::compare;
-use crate::sandbox::{Sandbox, later, record, refusal};
+use crate::sandbox::{Sandbox, later, record, refusal, save};
 
 fn tree() -> TempTree {
     TreeBuilder::new().file("a", "alike").file("d/b", "alike").make_temp()
@@ -145,15 +145,8 @@ fn a_save_keeps_the_contents_of_files_that_are_read_again() {
     fs::rename(tree.join("d/sub"), tree.join("sub")).expect("renamed");
     let (mut writer, mut tree) = (sandbox.writer(), walked(&[tree.path()]));
     let mut matched = writer.catalog().match_tree_for_reread(&mut tree).expect("matches");
-    let (record, pending) = (record(later()), vec![true; tree.files().len()]);
-    let found = Findings {
-        tree: &tree,
-        fingerprints: &matched.fingerprints,
-        problems: &[],
-        record: &record,
-        pending: Some(&pending),
-    };
-    writer.save(&mut matched.rows, &found).expect("saves");
+    let record = record(later());
+    save(&mut writer, &tree, &mut matched, &record);
     let copies = compare(&tree, &matched.fingerprints);
     writer.commit(&tree, matched, copies.into_iter(), &[], &record, &[]).expect("commits");
     let content = "SELECT content.size FROM content JOIN file ON content.id = file.content \

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use catalog::{Catalog, CopyCount, Entry, Error, ScanRecord, TreeMatch, Writer};
+use catalog::{Catalog, CopyCount, Entry, Error, Findings, ScanRecord, TreeMatch, Writer};
 use content::Fingerprints;
 use rusqlite::Connection;
 use rusqlite::types::Value;
@@ -67,15 +67,16 @@ impl Sandbox {
         self.learn(walked(roots), started, compare)
     }
 
-    /// Scans only the noted entries, as if the scan started at this time. Returns how many files the scan read or
-    /// compared.
+    /// Scans only the noted entries, as if the scan started at this time. If `saves`, saves the results once before the
+    /// end, as long scans do. Returns how many files the scan read or compared.
     pub(crate) fn scan_changes(
         &self,
         roots: &[&Path],
         mut notes: Changes,
         started: SystemTime,
+        saves: bool,
     ) -> usize {
-        let writer = self.writer();
+        let mut writer = self.writer();
         writer.index_for_changes().expect("indexed");
         let catalog = writer.catalog();
         let absolute: Vec<Vec<u8>> = roots.iter().map(|root| bytes(root)).collect();
@@ -97,12 +98,15 @@ impl Sandbox {
         for file in found.without_head(catalog, &tree).expect("query succeeds") {
             read_head(&tree, found.fingerprints(), file);
         }
-        let matched = found.add_candidates(catalog, &mut tree).expect("adds");
+        let mut matched = found.add_candidates(catalog, &mut tree).expect("adds");
         let copies = compare(&tree, &matched.fingerprints);
         let problems: Vec<&Problem> = tree.problems.iter().collect();
-        let files = tree.files().len();
+        let (files, record) = (tree.files().len(), record(started));
+        if saves {
+            save(&mut writer, &tree, &mut matched, &record);
+        }
         writer
-            .commit(&tree, matched, copies.into_iter(), &problems, &record(started), &[])
+            .commit(&tree, matched, copies.into_iter(), &problems, &record, &[])
             .expect("commits");
         files
     }
@@ -181,6 +185,14 @@ impl Scan {
     pub(crate) fn added(&self) -> Vec<Vec<u8>> {
         ids(&self.tree).skip(self.walked).map(|id| self.tree.path(id)).collect()
     }
+}
+
+/// Saves what is known about the files of a scan that is not finished.
+pub(crate) fn save(writer: &mut Writer, tree: &Tree, matched: &mut TreeMatch, record: &ScanRecord) {
+    let TreeMatch { fingerprints, rows } = matched;
+    let pending = Some(&vec![true; tree.files().len()][..]);
+    let found = Findings { tree, fingerprints, problems: &[], record, pending };
+    writer.save(rows, &found).expect("saves");
 }
 
 /// Matches a tree with the catalog the way the program does.
