@@ -65,7 +65,7 @@ pub use read::space::SpaceRow;
 pub use read::top_groups::TopGroup;
 pub use read::totals::Totals;
 pub use read::unreliable::UnreliableCounts;
-pub use read::watched::{WatchPosition, WatchedRoot, WatchedScan};
+pub use read::watched::{UnusableScan, WatchPosition, WatchedRoot, WatchedScan};
 pub use state::FileState;
 pub use tables::insert::NewFile;
 pub use tables::rows::FileRow;

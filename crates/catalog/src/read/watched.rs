@@ -1,6 +1,9 @@
 //! Reads the last scan of watched roots, and the entries that the next scan examines even if they have not changed.
 
-use rusqlite::params;
+use std::borrow::Cow;
+
+use rusqlite::{Row, params};
+use thiserror::Error;
 
 use crate::error::{At, Error};
 use crate::open::Catalog;
@@ -26,6 +29,30 @@ pub struct WatchedScan {
     pub bytes: u64,
 }
 
+/// The reason why a scan cannot build on the last scan of a root.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum UnusableScan {
+    /// The root was never scanned, or only as a part of another root.
+    #[error("{} was not scanned before", shown(.0))]
+    New(Vec<u8>),
+    /// The last scan had other options.
+    #[error("the last scan of {} had other options", shown(.0))]
+    OtherOptions(Vec<u8>),
+    /// The last scan covered other roots, too, or not all of the roots.
+    #[error("the last scan did not cover exactly the same directories")]
+    OtherRoots,
+    /// The last scan was interrupted.
+    #[error("the last scan of {} was interrupted", shown(.0))]
+    Incomplete(Vec<u8>),
+    /// No watcher ran during the last scan, or lop has forgotten files since then.
+    #[error("the changes in {} since its last scan are not known", shown(.0))]
+    NotWatched(Vec<u8>),
+}
+
+fn shown(path: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(path)
+}
+
 /// A root, and the position and the options of its last scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WatchedRoot {
@@ -36,6 +63,34 @@ pub struct WatchedRoot {
     pub position: Option<WatchPosition>,
     /// The options of the last scan, as in [`ScannedRoot`](crate::ScannedRoot).
     pub options: String,
+}
+
+/// Returns the last scan of a root and its row, from a row of the query in [`Catalog::watched_scan`].
+fn last_scan(
+    row: &Row<'_>,
+    root: &[u8],
+) -> rusqlite::Result<Result<(i64, WatchedScan), UnusableScan>> {
+    let (is_complete, is_same): (bool, bool) = (row.get(1)?, row.get(2)?);
+    if !is_same {
+        return Ok(Err(UnusableScan::OtherOptions(root.to_vec())));
+    }
+    if !is_complete {
+        return Ok(Err(UnusableScan::Incomplete(root.to_vec())));
+    }
+    let watcher: Option<Vec<u8>> = row.get(4)?;
+    let watcher: Option<[u8; 16]> = watcher.and_then(|watcher| watcher.try_into().ok());
+    let Some((watcher, number)) = watcher.zip(row.get::<_, Option<i64>>(3)?) else {
+        return Ok(Err(UnusableScan::NotWatched(root.to_vec())));
+    };
+    let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
+    let position = WatchPosition { watcher, number: number.cast_unsigned() };
+    Ok(Ok((row.get(0)?, WatchedScan { position, files: bits(5)?, bytes: bits(6)? })))
+}
+
+/// Returns whether a path is below another one.
+fn is_below(path: &[u8], top: &[u8]) -> bool {
+    let (from, to) = range_below(top);
+    (from.as_slice()..to.as_slice()).contains(&path)
 }
 
 /// Maximum number of entries that a scan of changes examines although they have not changed.
@@ -53,30 +108,29 @@ impl Catalog {
         &self,
         roots: &[&[u8]],
         options: &str,
-    ) -> Result<Option<WatchedScan>, Error> {
-        let sql = "SELECT root.scan, watcher, position, files, bytes FROM root \
-                   JOIN scan ON scan.id = root.scan \
-                   WHERE path = ?1 AND complete AND options = ?2 AND length(watcher) = 16 \
-                   AND position NOT NULL";
+    ) -> Result<Result<WatchedScan, UnusableScan>, Error> {
+        let sql = "SELECT root.scan, complete, options = ?2, position, watcher, files, bytes \
+                   FROM root JOIN scan ON scan.id = root.scan WHERE path = ?1";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let mut last: Option<(i64, WatchedScan)> = None;
         for root in roots {
             let mut rows = query.query(params![root, options]).at(&self.path)?;
-            let Some(row) = rows.next().at(&self.path)? else { return Ok(None) };
-            let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
-            let found = (|| {
-                let position = WatchPosition { watcher: row.get(1)?, number: bits(2)? };
-                Ok((row.get(0)?, WatchedScan { position, files: bits(3)?, bytes: bits(4)? }))
-            })()
-            .at(&self.path)?;
+            let Some(row) = rows.next().at(&self.path)? else {
+                return Ok(Err(UnusableScan::New(root.to_vec())));
+            };
+            let found = match last_scan(row, root).at(&self.path)? {
+                Ok(found) => found,
+                Err(unusable) => return Ok(Err(unusable)),
+            };
             if *last.get_or_insert(found) != found {
-                return Ok(None);
+                return Ok(Err(UnusableScan::OtherRoots));
             }
         }
-        let Some((scan, found)) = last else { return Ok(None) };
+        let Some((scan, found)) = last else { return Ok(Err(UnusableScan::OtherRoots)) };
         let sql = "SELECT count(*) FROM root WHERE scan = ?1";
         let covered: i64 = self.db.query_row(sql, [scan], |row| row.get(0)).at(&self.path)?;
-        Ok((usize::try_from(covered) == Ok(roots.len())).then_some(found))
+        let is_whole = usize::try_from(covered) == Ok(roots.len());
+        Ok(if is_whole { Ok(found) } else { Err(UnusableScan::OtherRoots) })
     }
 
     /// Returns all roots, sorted by path, with the positions and the options of their last scans.
@@ -145,11 +199,7 @@ impl Catalog {
         if paths.len() > MAX_UNSETTLED {
             return Ok(None);
         }
-        let is_below = |path: &Vec<u8>, root: &[u8]| {
-            let (from, to) = range_below(root);
-            path == root || (from..to).contains(path)
-        };
-        paths.retain(|path| roots.iter().any(|root| is_below(path, root)));
+        paths.retain(|path| roots.iter().any(|root| path == root || is_below(path, root)));
         Ok(Some(paths))
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use rusqlite::{OptionalExtension, params};
 use walk::{DirId, Problem, Tree, to_u32};
 
-use super::counts::{CopiesByRow, MAX_RECLAIMABLE, measured};
+use super::counts::{CopiesByRow, estimated, measured};
 use super::delta::{Committed, Delta, Dropped, NewContent};
 use super::findings::{CopyCount, Findings, ScanRecord};
 use super::scans::write_scan;
@@ -211,8 +211,8 @@ impl Catalog {
         let mut counts = counts.iter().peekable();
         for &NewContent { content, row, size } in &delta.new_contents {
             let inodes = counts.next_if(|count| count.0 == row).map_or(1, |count| count.1);
-            let reclaimable = measured(copies, row, inodes)
-                .unwrap_or_else(|| size.saturating_mul(u64::from(inodes - 1)).min(MAX_RECLAIMABLE));
+            let reclaimable =
+                measured(copies, row, inodes).unwrap_or_else(|| estimated(size, inodes));
             let digest = delta.fingerprints.digest(content);
             let values = params![
                 row,

@@ -18,6 +18,11 @@ pub(crate) fn measured(copies: &CopiesByRow, row: i64, inodes: u32) -> Option<u6
     copies.get(&row).filter(|(counted, _)| *counted == inodes).map(|(_, bytes)| *bytes)
 }
 
+/// Estimates the reclaimable bytes of a content whose copies were not counted: the usual disk space of all but one.
+pub(crate) fn estimated(size: u64, inodes: u32) -> u64 {
+    walk::usual_allocation(size).saturating_mul(u64::from(inodes - 1)).min(MAX_RECLAIMABLE)
+}
+
 impl Catalog {
     pub(crate) fn next_id(&self, table: &str) -> Result<i64, Error> {
         let sql = format!("SELECT coalesce(max(id), 0) + 1 FROM {table}");
@@ -84,7 +89,7 @@ impl Catalog {
     ///
     /// The reclaimable bytes are taken from `copies` if it counted the same number of inodes.
     /// Otherwise, they stay the same per redundant inode. A content without redundant inodes gets the
-    /// total size of all copies but one.
+    /// usual disk space of all copies but one, as in [`estimated`].
     pub(crate) fn update_counts(
         &self,
         counts: &[(i64, u32)],
@@ -94,7 +99,8 @@ impl Catalog {
         // that the column requires.
         let sql = format!(
             "UPDATE content SET inodes = ?2, reclaimable = coalesce(?3, CAST(min({MAX_RECLAIMABLE}, \
-             max(?2 - 1.0, 0.0) * CASE WHEN inodes > 1 THEN reclaimable / (inodes - 1.0) ELSE size END) \
+             max(?2 - 1.0, 0.0) * CASE WHEN inodes > 1 THEN reclaimable / (inodes - 1.0) \
+             ELSE (size + 4095) / 4096 * 4096 END) \
              AS INTEGER)) WHERE id = ?1"
         );
         let mut update = self.db.prepare(&sql).at(&self.path)?;

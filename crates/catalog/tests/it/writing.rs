@@ -214,17 +214,32 @@ fn reclaimable_bytes_are_the_counted_ones() {
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
 }
 
-/// If the copies were not counted, or if their number has changed since, the total size of all
-/// copies but one is the best estimate.
+/// If the copies were not counted, or if their number has changed since, the disk space of all copies but one is the best
+/// estimate.
 #[test]
-fn uncounted_reclaimable_bytes_are_the_size_of_all_copies_but_one() {
+fn uncounted_reclaimable_bytes_are_the_disk_space_of_all_copies_but_one() {
     let miscounted = |copies: CopyCount| CopyCount { inodes: copies.inodes + 7, ..copies };
     for counted in [0, 9] {
         let (sandbox, tree) = (Sandbox::new(), pairs());
         sandbox.learn(walked(&[tree.path()]), later(), |tree, fingerprints| {
             compare(tree, fingerprints).into_iter().take(counted).map(miscounted).collect()
         });
-        assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["5", "0"]);
+        assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["4096", "0"]);
+    }
+}
+
+#[test]
+fn copies_in_directories_that_were_scanned_one_after_the_other_take_their_disk_space() {
+    let (sandbox, tree) = (Sandbox::new(), pairs());
+    sandbox.scan(&[&tree.join("d")]);
+    fs::create_dir(tree.join("e")).expect("made");
+    for (name, copies) in [("first", "4096"), ("second", "8192")] {
+        fs::write(tree.join("e").join(name), "alike").expect("written");
+        sandbox.learn(walked(&[&tree.join("e")]), later(), |tree, fingerprints| {
+            drop(compare(tree, fingerprints));
+            Vec::new()
+        });
+        assert_eq!(sandbox.query("SELECT max(reclaimable) FROM content"), [copies]);
     }
 }
 

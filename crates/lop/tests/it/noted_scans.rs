@@ -116,6 +116,33 @@ fn everything_is_examined_if_changes_are_unknown() {
     assert_eq!(changed(&scan(&lop)), Some(0));
 }
 
+#[test]
+fn the_reason_to_examine_everything_is_printed() {
+    let (lop, _running) = watched();
+    let reason = |args: &[&str]| {
+        let output = lop.scan(args.iter().copied());
+        output.stderr_str().trim_end().replace(lop.path("t").to_str().expect("text"), "T")
+    };
+    let because = |reason: &str| format!("examining everything: {reason}");
+    let other_options = because("the last scan of T had other options");
+    assert_eq!(reason(&["--min-size", "2", "t"]), other_options);
+    assert_eq!(reason(&["t"]), other_options);
+    assert_eq!(reason(&["t"]), "");
+    assert_eq!(reason(&["--full", "t"]), "", "the user knows the reason");
+    fs::create_dir(lop.path("u")).expect("made");
+    assert_eq!(reason(&["u"]), "", "this is the first scan of the directory");
+    let other_roots = because("the last scan did not cover exactly the same directories");
+    assert_eq!(reason(&["t", "u"]), other_roots);
+    assert_eq!(reason(&["t"]), other_roots);
+    assert_eq!(reason(&["t", "t/a"]), because("t/a is not a directory"));
+    assert_eq!(reason(&["t"]), because("the changes in T since its last scan are not known"));
+    lop.command().args(["forget", "t/a"]).run().success();
+    assert_eq!(reason(&["t"]), because("the changes in T since its last scan are not known"));
+    fs::write(lop.path("list"), "t/a\n").expect("written");
+    let list = "the notes of 'lop watch' are about directories, not about a list of files";
+    assert_eq!(reason(&["--files-from", "list"]), because(list));
+}
+
 /// Returns what a catalog says.
 fn facts(catalog: &PathBuf) -> Vec<String> {
     let database = Connection::open(catalog).expect("opens");
@@ -175,9 +202,14 @@ fn compare(seed: u64, rounds: u64, user: Option<u32>) -> u64 {
         let full_path = full.to_str().expect("text");
         command(&["scan", "--quiet", "--catalog", full_path, "t"]).run().success();
         let (by_notes, by_scan) = (facts(&lop.catalog()), facts(&full));
+        let only = |facts: &[String], others: &[String]| -> Vec<String> {
+            facts.iter().filter(|fact| !others.contains(fact)).cloned().collect()
+        };
         assert!(
             by_notes == by_scan,
-            "seed {seed}, round {round}: by notes {by_notes:#?}\nby a full scan {by_scan:#?}"
+            "seed {seed}, round {round}: by notes {:#?}\nby a full scan {:#?}",
+            only(&by_notes, &by_scan),
+            only(&by_scan, &by_notes)
         );
     }
     noted

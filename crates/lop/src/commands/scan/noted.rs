@@ -4,12 +4,12 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{Catalog, TreeMatch, WatchPosition, WatchedScan, Writer};
+use catalog::{Catalog, TreeMatch, UnusableScan, WatchPosition, WatchedScan, Writer};
 use content::Fingerprints;
 use dupes::{Part, Work, read_wanted, wanted};
 use runtime::{Interrupted, Progress};
 use walk::{Changes, FileId, Tree};
-use watch::{Entries, NoWatcher, Position};
+use watch::{Answer, Entries, NoWatcher, Position};
 
 use crate::error::CommandError;
 use crate::settings::{ScanSettings, Settings, Verbosity};
@@ -44,6 +44,21 @@ pub(super) struct Listed {
     pub(super) changed: Option<u64>,
 }
 
+/// The reason why a scan does not use the notes of a watcher.
+enum Unused {
+    /// The user requested a scan of everything, or there is nothing to compare with.
+    Expected,
+    /// The reason as text.
+    Because(String),
+    Failed(CommandError),
+}
+
+impl<E: Into<CommandError>> From<E> for Unused {
+    fn from(error: E) -> Unused {
+        Unused::Failed(error.into())
+    }
+}
+
 impl Noted {
     /// Asks the watcher of the catalog. Prints a message if a watcher runs but its answer requires the scan to examine
     /// everything.
@@ -56,14 +71,51 @@ impl Noted {
         settings: &Settings,
         writer: Option<&Writer>,
     ) -> Result<Noted, CommandError> {
-        let (Some(path), Some(writer)) = (&scan.catalog, writer) else {
+        let (Some(catalog), Some(writer)) = (&scan.catalog, writer) else {
             return Ok(Noted::default());
         };
-        let ask = |roots: &[PathBuf], since| match watch::ask(path, roots, since, ANSWER_TIMEOUT) {
+        let client = Client { catalog, settings };
+        // This question names no roots. If no watcher runs, this function does not access the roots, because a root on
+        // a dead mount would block it.
+        if client.ask(&[], None).is_none() {
+            return Ok(Noted::default());
+        }
+        let (roots, unused) = match roots(scan) {
+            Ok(roots) => match client.changes(scan, writer, &roots) {
+                Ok(noted) => return Ok(noted),
+                Err(unused) => (roots, unused),
+            },
+            Err(reason) => (Vec::new(), Unused::Because(reason)),
+        };
+        match unused {
+            Unused::Failed(error) => return Err(error),
+            Unused::Because(reason) if settings.verbosity != Verbosity::Quiet => {
+                settings.note(&format!("examining everything: {reason}"));
+            }
+            _ => {}
+        }
+        if roots.is_empty() {
+            return Ok(Noted::default());
+        }
+        let answer = client.ask(&roots, None);
+        Ok(Noted { position: answer.map(|answer| of_catalog(answer.position)), changes: None })
+    }
+}
+
+/// A client of the watcher of a catalog.
+struct Client<'a> {
+    catalog: &'a Path,
+    settings: &'a Settings,
+}
+
+impl Client<'_> {
+    /// Returns the answer of the watcher. Prints a message if a watcher runs but does not answer.
+    fn ask(&self, roots: &[PathBuf], since: Option<Position>) -> Option<Answer> {
+        match watch::ask(self.catalog, roots, since, ANSWER_TIMEOUT) {
             Ok(answer) => Some(answer),
             Err(NoWatcher::NotRunning) => None,
             Err(error) => {
-                settings.report(
+                self.settings.report(
                     &CommandError::failed(
                         "cannot get the changes from 'lop watch', so the scan examines everything",
                     )
@@ -71,34 +123,35 @@ impl Noted {
                 );
                 None
             }
-        };
-        // This question names no roots. If no watcher runs, this function does not access the roots, because a root on
-        // a dead mount would block it.
-        let Some(answer) = ask(&[], None) else { return Ok(Noted::default()) };
-        let position = Some(of_catalog(answer.position));
-        let whole = Noted { position, changes: None };
-        let Some(roots) = roots(scan) else { return Ok(Noted::default()) };
-        let absolute: Vec<&[u8]> = roots.iter().map(|root| bytes(root)).collect();
+        }
+    }
+
+    /// Returns the changes below `roots` since their last scans.
+    fn changes(
+        &self,
+        scan: &ScanSettings,
+        writer: &Writer,
+        roots: &[PathBuf],
+    ) -> Result<Noted, Unused> {
         if writer.is_new() || scan.examines_all() {
-            return Ok(whole);
+            return Err(Unused::Expected);
         }
         let catalog = writer.catalog();
-        let Some(last) = catalog.watched_scan(&absolute, &scan.options)? else { return Ok(whole) };
-        let since = Position { session: last.position.watcher, number: last.position.number };
-        let Some(answer) = ask(&roots, Some(since)) else { return Ok(Noted::default()) };
-        let position = Some(of_catalog(answer.position));
-        let whole = Noted { position, changes: None };
-        let noted = match answer.changes {
-            Ok(noted) => noted,
-            Err(reason) => {
-                if settings.verbosity != Verbosity::Quiet {
-                    settings.note(&format!("examining everything: {reason}"));
-                }
-                return Ok(whole);
-            }
+        let absolute: Vec<&[u8]> = roots.iter().map(|root| bytes(root)).collect();
+        let last = match catalog.watched_scan(&absolute, &scan.options)? {
+            Ok(last) => last,
+            Err(UnusableScan::New(_)) => return Err(Unused::Expected),
+            Err(unusable) => return Err(Unused::Because(unusable.to_string())),
         };
+        let since = Position { session: last.position.watcher, number: last.position.number };
+        let answer = self.ask(roots, Some(since)).ok_or(Unused::Expected)?;
+        let noted = answer.changes.map_err(|reason| Unused::Because(reason.to_string()))?;
         writer.index_for_changes()?;
-        let Some(unsettled) = catalog.unsettled(&absolute)? else { return Ok(whole) };
+        let unsettled = catalog.unsettled(&absolute)?.ok_or_else(|| {
+            Unused::Because(
+                "the last scan left too many files that have to be examined again".into(),
+            )
+        })?;
         let mut entries = Changes::default();
         for path in &unsettled {
             entries.add_tree(path);
@@ -109,6 +162,7 @@ impl Noted {
         for dir in &noted.dirs {
             add(&mut entries, &dir.path, &dir.entries);
         }
+        let position = Some(of_catalog(answer.position));
         Ok(Noted { position, changes: Some(NotedChanges { entries, last }) })
     }
 }
@@ -209,13 +263,18 @@ fn read_heads(
     Ok(())
 }
 
-/// Returns the roots as absolute paths without links. Returns `None` if one of them is not a directory, or if the scan
-/// reads its paths from a list.
-fn roots(scan: &ScanSettings) -> Option<Vec<PathBuf>> {
+/// Returns the roots as absolute paths without links. Fails with the reason if one of them is not a directory, or if the
+/// scan reads its paths from a list.
+fn roots(scan: &ScanSettings) -> Result<Vec<PathBuf>, String> {
     if scan.args.files_from.is_some() {
-        return None;
+        return Err(
+            "the notes of 'lop watch' are about directories, not about a list of files".into()
+        );
     }
-    let absolute = |root: PathBuf| root.canonicalize().ok().filter(|root| root.is_dir());
+    let absolute = |root: PathBuf| {
+        let real = root.canonicalize().ok().filter(|real| real.is_dir());
+        real.ok_or_else(|| format!("{} is not a directory", root.display()))
+    };
     scan.roots().into_iter().map(absolute).collect()
 }
 
