@@ -123,10 +123,20 @@ pub fn marked_line(line: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns whether a character is a control character, is invisible, separates lines, or changes the direction of
 /// text (Unicode Standard Annex 9, section 2).
+///
+/// The invisible characters are those with the property `Default_Ignorable_Code_Point`
+/// (<https://www.unicode.org/Public/UCD/latest/ucd/DerivedCoreProperties.txt>), except for U+FE0F, which is a part of
+/// many emoji.
 pub fn is_confusing(letter: char) -> bool {
     letter.is_control()
-        || matches!(letter, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(
+            letter,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
+        )
+        || matches!(letter, '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(letter, '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}')
+        || matches!(letter, '\u{fff0}'..='\u{fff8}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}')
+        || matches!(letter, '\u{e0000}'..='\u{e0fff}')
 }
 
 #[cfg(test)]
@@ -152,6 +162,8 @@ mod tests {
             "\\u{9b}1m\\u{202e}gpj.exe\\u{200b}"
         );
         assert_eq!(name(b"ok\xff\xc3"), "ok\\xff\\xc3");
+        assert_eq!(name("a\u{ad}b\u{3164}\u{e0041}".as_bytes()), "a\\u{ad}b\\u{3164}\\u{e0041}");
+        assert_eq!(name("\u{2764}\u{fe0f}".as_bytes()), "\u{2764}\u{fe0f}");
     }
 
     #[test]
