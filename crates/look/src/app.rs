@@ -3,6 +3,8 @@
 //! Only keys and news change the state. The state has no access to the terminal, the catalog or other processes. It
 //! returns work for them as [`Effect`]s.
 
+mod news;
+
 use action::plan::Kind;
 
 use crate::bindings::{self, Action, Place};
@@ -17,13 +19,14 @@ use crate::views::plan::{OutcomeView, PlanView};
 use crate::views::runs::RunsView;
 use crate::views::space::SpaceView;
 use crate::views::uniques::UniquesView;
-use crate::work::{Load, Loaded, News, Slot};
+use crate::work::Load;
 
 /// The names of the lists, in the order of their keys.
 pub(crate) const TABS: [&str; 5] = ["Space", "Groups", "Folders", "Uniques", "Runs"];
 
-/// The message for keys that have to wait for the end of a run.
-const RUNNING: &str = "A run is changing files. Wait until it ends, or press Esc to stop it.";
+/// The message about keys and signals that have to wait for the end of a run.
+pub(crate) const RUNNING: &str =
+    "A run is changing files. Wait until it ends, or press Esc to stop it.";
 
 /// A page above the lists.
 #[derive(Debug)]
@@ -45,6 +48,8 @@ pub(crate) struct App {
     /// The open pages. The screen shows the last one.
     pages: Vec<Page>,
     dialog: Option<Dialog>,
+    /// Whether the screen has shown the dialog.
+    is_dialog_drawn: bool,
     message: String,
     /// The message to show if another process has changed the catalog.
     outdated: Option<&'static str>,
@@ -73,6 +78,7 @@ impl App {
             runs: RunsView::new(local_time),
             pages: Vec::new(),
             dialog: None,
+            is_dialog_drawn: false,
             message: String::new(),
             outdated: None,
             kind: Kind::Hardlink,
@@ -133,6 +139,11 @@ impl App {
         self.dialog.as_ref()
     }
 
+    /// Notes that the screen shows the current state.
+    pub(crate) fn note_drawn(&mut self) {
+        self.is_dialog_drawn = true;
+    }
+
     /// Returns the message for the user, or an empty text.
     pub(crate) fn message(&self) -> &str {
         match (self.message.as_str(), self.outdated) {
@@ -189,6 +200,11 @@ impl App {
                 self.dialog = Some(dialog);
                 self.act(action)
             }
+            // The key may be part of a pasted text. The user has not seen the question, so the key is no answer.
+            (Some(dialog @ Dialog::Confirm { .. }), _) if !self.is_dialog_drawn => {
+                self.dialog = Some(dialog);
+                Vec::new()
+            }
             (Some(dialog), _) => self.answer(dialog, key),
             (None, Some(action)) if self.is_hidden && !action.is_safe_unseen() => Vec::new(),
             (None, Some(action)) => self.act(action),
@@ -197,19 +213,6 @@ impl App {
         let effects = self.absorb(effects);
         self.fit();
         effects
-    }
-
-    /// Handles a report of work, and returns the effects for the event loop.
-    pub(crate) fn news(&mut self, news: News) -> Vec<Effect> {
-        match news {
-            News::Progress(slot, text) => self.progress(slot, text),
-            News::Loaded(loaded) => {
-                let effects = self.loaded(loaded);
-                self.fit();
-                return effects;
-            }
-        }
-        Vec::new()
     }
 
     fn fit(&mut self) {
@@ -238,16 +241,18 @@ impl App {
             return Vec::new();
         }
         match action {
-            Action::Quit if self.is_acting() => vec![Effect::Say(RUNNING.into())],
+            // While lop look is suspended, a run could not report its progress. It would wait, and keep its locks.
+            Action::Quit | Action::Suspend if self.is_acting() => vec![Effect::Say(RUNNING.into())],
             Action::Quit => vec![Effect::Quit],
             Action::Suspend => vec![Effect::Suspend],
             Action::Redraw => vec![Effect::Redraw],
             Action::Reload => vec![Effect::Reload],
             Action::Help => self.toggle_help(),
             Action::Details => {
-                let at = self.list().at;
-                let (details, totals) = (self.view().details(at), self.view().totals());
-                vec![Effect::Say(if details.is_empty() { totals } else { details })]
+                let (at, view) = (self.list().at, self.view());
+                let texts = [view.details(at), view.note().unwrap_or_default(), view.totals()];
+                let text = texts.into_iter().find(|text| !text.is_empty());
+                vec![Effect::Say(text.unwrap_or_default())]
             }
             Action::Plan => self.plan(self.kind),
             Action::Tab(tab) => self.go_to(tab),
@@ -296,7 +301,8 @@ impl App {
         Vec::new()
     }
 
-    fn is_acting(&self) -> bool {
+    /// Returns whether a run or an undo is changing files.
+    pub(crate) fn is_acting(&self) -> bool {
         let is_running = |page: &Page| matches!(page, Page::Outcome(one) if one.is_running());
         self.pages.iter().any(is_running)
     }
@@ -339,7 +345,7 @@ impl App {
                 effect if self.outdated.is_some() && effect.needs_current_state() => {
                     self.say(self.outdated.unwrap_or_default());
                 }
-                Effect::Ask(dialog) => self.dialog = Some(dialog),
+                Effect::Ask(dialog) => (self.dialog, self.is_dialog_drawn) = (Some(dialog), false),
                 Effect::Say(text) => self.say(text),
                 Effect::ShowGroups(filter) => {
                     self.tab = 1;
@@ -348,7 +354,7 @@ impl App {
                 Effect::Load(Load::Plan(kind)) if !self.is_planning(kind) => {
                     others.extend(self.plan(kind));
                 }
-                Effect::Load(load @ (Load::Apply | Load::Undo(_))) => {
+                Effect::Load(load @ (Load::Apply(_) | Load::Undo { .. })) => {
                     others.extend(self.begin(load));
                 }
                 other => others.push(other),
@@ -367,39 +373,5 @@ impl App {
     fn is_planning(&self, kind: Kind) -> bool {
         self.kind == kind
             && matches!(self.pages.first(), Some(Page::Plan(plan)) if plan.is_loading())
-    }
-
-    fn progress(&mut self, slot: Slot, text: String) {
-        match (slot, self.pages.first_mut()) {
-            (Slot::Plan, Some(Page::Plan(plan))) => plan.progress(text),
-            (Slot::Act, Some(Page::Outcome(outcome))) => outcome.progress(text),
-            (Slot::Folders, _) => self.folders.progress(text),
-            (Slot::Uniques, _) => self.uniques.progress(text),
-            _ => {}
-        }
-    }
-
-    fn loaded(&mut self, loaded: Loaded) -> Vec<Effect> {
-        match loaded {
-            Loaded::Space(sizes) => self.space.set(sizes),
-            Loaded::Groups(review) => self.groups.set(review),
-            Loaded::Folders(related) => self.folders.set(related),
-            Loaded::Uniques(uniques) => self.uniques.set(uniques),
-            Loaded::Runs(runs) => self.runs.set(runs),
-            Loaded::Plan(plan) => {
-                // The help may cover the plan.
-                if let Some(Page::Plan(view)) = self.pages.first_mut() {
-                    view.set(plan);
-                }
-            }
-            Loaded::Acted(outcome) => {
-                if let Some(Page::Outcome(view)) = self.pages.first_mut() {
-                    view.set(outcome);
-                }
-                // The run has changed the catalog, so the interface loads it again.
-                return vec![Effect::Reload];
-            }
-        }
-        Vec::new()
     }
 }

@@ -13,7 +13,7 @@ impl Effect {
     /// an effect after another process has changed the catalog.
     pub(crate) fn needs_current_state(&self) -> bool {
         match self {
-            Effect::Load(Load::Apply) | Effect::Decide(..) | Effect::Withdraw { .. } => true,
+            Effect::Load(Load::Apply(_)) | Effect::Decide(..) | Effect::Withdraw { .. } => true,
             Effect::Ask(dialog) => dialog.effects().any(Effect::needs_current_state),
             _ => false,
         }

@@ -1,7 +1,8 @@
 //! The keys of a terminal, and the bytes that a terminal sends for them.
 //!
-//! [`Decoder`] turns bytes into keys. A network may divide the bytes of one key, so the decoder keeps incomplete
-//! sequences. The Esc key sends the byte with which the sequences start, so the caller MUST call [`Decoder::flush`] if
+//! [`Decoder`] turns bytes into keys. A network may divide the bytes of one key and deliver the rest much later, so the
+//! decoder keeps incomplete sequences. It MUST NOT take a part of a sequence for characters, because these may be
+//! commands. The Esc key sends the byte with which the sequences start, so the caller MUST call [`Decoder::flush`] if
 //! no more bytes arrive within a moment.
 
 /// A key, or a key pressed together with Ctrl.
@@ -62,26 +63,17 @@ enum Begin {
 pub(crate) struct Decoder {
     pending: Vec<u8>,
     is_pasting: bool,
+    /// Whether [`Decoder::flush`] returned the last key. This Esc may have been the beginning of a sequence.
+    is_esc_flushed: bool,
 }
 
 impl Decoder {
     /// Takes bytes that have arrived, and returns the keys that are complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Key> {
+        if std::mem::take(&mut self.is_esc_flushed) && matches!(bytes, [b'[' | b'O', ..]) {
+            self.pending.push(ESC);
+        }
         self.pending.extend_from_slice(bytes);
-        self.take(false)
-    }
-
-    /// Returns whether the last bytes may be the beginning of a key.
-    pub(crate) fn is_waiting(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    /// Returns the keys of the pending bytes, as if no more bytes followed.
-    pub(crate) fn flush(&mut self) -> Vec<Key> {
-        self.take(true)
-    }
-
-    fn take(&mut self, is_last: bool) -> Vec<Key> {
         let (mut keys, mut at) = (Vec::new(), 0);
         while at < self.pending.len() {
             match begin(&self.pending[at..]) {
@@ -93,15 +85,26 @@ impl Decoder {
                     self.is_pasting = is_begin;
                     at += length;
                 }
-                Begin::Incomplete if is_last => {
-                    keys.extend((self.pending[at] == ESC).then_some(Key::Esc));
-                    at += 1;
-                }
                 Begin::Incomplete => break,
             }
         }
         self.pending.drain(..at);
         keys
+    }
+
+    /// Returns whether the last byte may be the Esc key.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.pending == [ESC] && !self.is_pasting
+    }
+
+    /// Returns the Esc key if it may be the last byte. The caller knows that the terminal has sent no byte since then.
+    pub(crate) fn flush(&mut self) -> Option<Key> {
+        if !self.is_waiting() {
+            return None;
+        }
+        self.pending.clear();
+        self.is_esc_flushed = true;
+        Some(Key::Esc)
     }
 
     /// Returns the meaning of a key. In pasted text, only characters have a meaning.
@@ -124,7 +127,8 @@ fn begin(bytes: &[u8]) -> Begin {
         [ESC, b'[', b'[', _, ..] => Begin::Key(4, None),
         [ESC, b'[', b'2', b'0', digit @ (b'0' | b'1'), b'~', ..] => Begin::Paste(6, digit == b'0'),
         [ESC, b'[', ref rest @ ..] => control_sequence(rest),
-        [ESC, b'O', last, ..] => Begin::Key(3, of_final(last, b"")),
+        [ESC, b'O', last @ b' '..=0xff, ..] => Begin::Key(3, of_final(last, b"")),
+        [ESC, b'O', ..] => Begin::Key(2, None),
         [ESC, ..] => Begin::Key(1, Some(Key::Esc)),
         [b'\r' | b'\n', ..] => Begin::Key(1, Some(Key::Enter)),
         [b'\t', ..] => Begin::Key(1, Some(Key::Tab)),
@@ -135,10 +139,14 @@ fn begin(bytes: &[u8]) -> Begin {
     }
 }
 
-/// Decodes the bytes after `ESC [`: parameters, and a final byte (ECMA-48, section 5.4).
+/// Decodes the bytes after `ESC [`: parameters, and a final byte (ECMA-48, section 5.4). Any other byte begins the next
+/// key, so the rest of the sequence is lost.
 fn control_sequence(rest: &[u8]) -> Begin {
-    match rest.iter().position(|byte| (0x40..=0x7e).contains(byte)) {
-        Some(end) => Begin::Key(end + 3, of_final(rest[end], &rest[..end])),
+    match rest.iter().position(|byte| !(0x20..=0x3f).contains(byte)) {
+        Some(end) if (0x40..=0x7e).contains(&rest[end]) => {
+            Begin::Key(end + 3, of_final(rest[end], &rest[..end]))
+        }
+        Some(end) => Begin::Key(end + 2, None),
         None if rest.len() > MAX_SEQUENCE => Begin::Key(rest.len() + 2, None),
         None => Begin::Incomplete,
     }
@@ -167,9 +175,9 @@ fn character(bytes: &[u8]) -> Begin {
         0xf0..=0xf4 => 4,
         _ => 1,
     };
-    let Some(bytes) = bytes.get(..length) else { return Begin::Incomplete };
-    match std::str::from_utf8(bytes) {
+    match std::str::from_utf8(&bytes[..length.min(bytes.len())]) {
         Ok(text) => Begin::Key(length, text.chars().next().map(Key::Char)),
+        Err(error) if error.error_len().is_none() => Begin::Incomplete,
         Err(_) => Begin::Key(1, None),
     }
 }
@@ -212,16 +220,47 @@ mod tests {
         let mut decoder = Decoder::default();
         assert_eq!(decoder.push(b"\x1b"), []);
         assert!(decoder.is_waiting());
-        assert_eq!(decoder.flush(), [Key::Esc]);
+        assert_eq!(decoder.flush(), Some(Key::Esc));
         assert_eq!(decoder.push(b"\x1bq"), [Key::Esc, Key::Char('q')]);
-        assert_eq!(decoder.push(b"\x1b["), []);
-        assert_eq!(decoder.flush(), [Key::Esc, Key::Char('[')]);
+    }
+
+    #[test]
+    fn the_late_rest_of_a_sequence_is_no_command() {
+        for sequence in ["\x1b[5~", "\x1bOD", "\x1b[1;5D", "\x1b[[A", "\x1b[200~q\x1b[201~", "é"] {
+            let bytes = sequence.as_bytes();
+            for at in 1..bytes.len() {
+                let mut decoder = Decoder::default();
+                let mut keys = decoder.push(&bytes[..at]);
+                keys.extend(decoder.flush());
+                assert!(!decoder.is_waiting());
+                keys.extend(decoder.push(&bytes[at..]));
+                let is_esc_first = at == 1 && bytes[0] == 0x1b;
+                assert_eq!(keys.contains(&Key::Esc), is_esc_first, "{sequence:?} at {at}");
+                keys.retain(|key| *key != Key::Esc);
+                let whole = Decoder::default().push(bytes);
+                assert_eq!(keys, whole, "{sequence:?} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_a_sequence_continues_a_flushed_escape() {
+        let mut decoder = Decoder::default();
+        decoder.push(b"\x1b");
+        assert_eq!(decoder.flush(), Some(Key::Esc));
+        assert_eq!(decoder.flush(), None);
+        decoder.push(b"\x1b");
+        assert_eq!(decoder.flush(), Some(Key::Esc));
+        assert_eq!(decoder.push(b"q["), [Key::Char('q'), Key::Char('[')]);
+        assert_eq!(decoder.push(b"[D"), [Key::Char('['), Key::Char('D')]);
     }
 
     #[test]
     fn bytes_that_are_no_keys_are_skipped() {
         let mut decoder = Decoder::default();
         assert_eq!(decoder.push(b"\xff\xc3q\0\x1c"), [Key::Char('q')]);
+        assert_eq!(decoder.push(b"\xe0q"), [Key::Char('q')]);
+        assert_eq!(decoder.push(b"\x1b[1;\x03\x1bO\x1b[1\x1b[A"), [Key::Ctrl('c'), Key::Up]);
         let endless = [&b"\x1b["[..], &[b'1'; 40]].concat();
         assert_eq!(decoder.push(&endless), []);
         assert_eq!(decoder.push(b"q"), [Key::Char('q')]);

@@ -89,6 +89,7 @@ pub(crate) fn draw(app: &mut App, has_colors: bool, buffer: &mut Buffer) {
         page.menu(title, &items, *at);
     }
     page.last_lines(app);
+    app.note_drawn();
 }
 
 struct Page<'b> {
@@ -149,7 +150,10 @@ impl Page<'_> {
         if let Some(note) = view.note() {
             let row = u16::try_from(window.len()).unwrap_or(0) + 1;
             let y = (ABOVE + row).min(self.area.height.saturating_sub(BELOW + 1));
-            self.line(y, &format!("  {}", cut(&message(&note), columns)), Style::new());
+            let room = usize::from(self.area.height - BELOW - y);
+            for (y, line) in (y..).zip(wrap_in(&message(&note), columns, room)) {
+                self.line(y, &format!("  {line}"), Style::new());
+            }
         }
     }
 

@@ -2,6 +2,9 @@
 //!
 //! The program draws only after an event, so an idle interface sends no bytes.
 
+#[cfg(test)]
+mod tests;
+
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +15,7 @@ use review::DecideError;
 use runtime::epoch::now_ms;
 use rustix::process::{Signal as ToSend, kill_current_process_group};
 
-use crate::app::App;
+use crate::app::{App, RUNNING};
 use crate::effect::Effect;
 use crate::error::{Error, with_causes};
 use crate::key::{Decoder, Key};
@@ -72,7 +75,8 @@ pub enum End {
 /// Panics if a thread panics. The function restores the terminal before.
 pub fn run(options: Options) -> Result<End, Error> {
     let path = options.catalog.path().to_path_buf();
-    let work = Work::new(options.program, path.clone(), options.temp_dir).map_err(Error::Work)?;
+    let work = Work::new(options.program, &options.catalog, options.temp_dir);
+    let work = work.map_err(Error::Work)?;
     let catalog = OpenCatalog::new(options.catalog, path)?;
     let terminal = Terminal::new(options.input, options.output)?;
     let app = App::new(options.dir, options.local_time, body_height(terminal.size()));
@@ -105,22 +109,40 @@ impl OpenCatalog {
     }
 
     /// Returns a message if another process has changed, replaced or removed the catalog since this process loaded it.
-    fn outdated(&self) -> Option<&'static str> {
-        // While another process commits, the query fails. The next check notices the change.
-        let now = self.catalog().wait_at_most(Duration::ZERO);
-        let now = now.and_then(|()| self.catalog().data_version());
-        // SQLite accepts every timeout.
-        let _accepted = self.catalog().wait_at_most(DECISION_TIMEOUT);
-        let is_changed = now.is_ok_and(|now| now != self.version);
-        self.replaced().or_else(|| is_changed.then_some(CHANGED))
+    /// Waits at most `timeout` for the commit of another process.
+    ///
+    /// # Errors
+    ///
+    /// Fails if another process blocks the catalog for longer, or if reading from it fails.
+    fn outdated(&self, timeout: Duration) -> Result<Option<&'static str>, catalog::Error> {
+        if let Some(why) = self.replaced() {
+            return Ok(Some(why));
+        }
+        self.catalog().wait_at_most(timeout)?;
+        let now = self.catalog().data_version();
+        self.catalog().wait_at_most(DECISION_TIMEOUT)?;
+        Ok((now? != self.version).then_some(CHANGED))
     }
 
     /// Fails if another process has changed the catalog since this process loaded it, or blocks it for longer than
     /// [`DECISION_TIMEOUT`].
     fn check_current(&self) -> Result<(), String> {
-        let now = self.catalog().data_version().map_err(|error| unrecorded(&error))?;
-        let outdated = self.replaced().or_else(|| (now != self.version).then_some(CHANGED));
-        outdated.map_or(Ok(()), |why| Err(why.into()))
+        match self.outdated(DECISION_TIMEOUT) {
+            Ok(outdated) => outdated.map_or(Ok(()), |why| Err(why.into())),
+            Err(error) => Err(unrecorded(&error)),
+        }
+    }
+
+    /// Fails unless a plan that was made from the loaded catalog is up to date. The interface reloads the catalog after
+    /// such a failure, so the user can make a new plan at once.
+    fn check_plan(&self) -> Result<(), String> {
+        let why = match self.outdated(DECISION_TIMEOUT) {
+            Ok(None) => return Ok(()),
+            Ok(Some(_)) => "another process has changed the catalog".into(),
+            Err(error) if error.is_busy() => "the catalog is in use by another process".into(),
+            Err(error) => with_causes(&error),
+        };
+        Err(format!("No file was changed: {why}. Press p to make a new plan."))
     }
 
     fn replaced(&self) -> Option<&'static str> {
@@ -191,11 +213,11 @@ impl Session {
                 }
                 Event::Woken => self.news()?,
                 Event::Timeout if self.keys.is_waiting() => {
-                    let keys = self.keys.flush();
-                    self.type_keys(keys)?
+                    let key = self.keys.flush();
+                    self.type_keys(key.into_iter().collect())?
                 }
                 Event::Timeout => {
-                    is_changed = self.app.set_outdated(self.catalog.outdated());
+                    is_changed = self.check_catalog();
                     continue;
                 }
             };
@@ -206,10 +228,17 @@ impl Session {
         }
     }
 
+    /// Notes whether another process has changed the catalog. Returns whether this is news.
+    fn check_catalog(&mut self) -> bool {
+        // If another process is committing, the query fails. The last answer is in force until the next check.
+        let outdated = self.catalog.outdated(Duration::ZERO);
+        outdated.is_ok_and(|outdated| self.app.set_outdated(outdated))
+    }
+
     fn type_keys(&mut self, keys: Vec<Key>) -> Result<Option<End>, Error> {
         for key in keys {
             // A key may decide or start a run, so it must not act on an outdated state.
-            self.app.set_outdated(self.catalog.outdated());
+            self.check_catalog();
             let effects = self.app.key(key);
             let end = self.apply(effects)?;
             if end.is_some() {
@@ -220,7 +249,7 @@ impl Session {
     }
 
     fn news(&mut self) -> Result<Option<End>, Error> {
-        for news in self.work.news() {
+        while let Some(news) = self.work.news() {
             let effects = self.app.news(news);
             let end = self.apply(effects)?;
             if end.is_some() {
@@ -233,6 +262,7 @@ impl Session {
     fn signal(&mut self, signal: Signal) -> Result<Option<End>, Error> {
         match signal {
             Signal::End(number) => return Ok(Some(End::Signal(number))),
+            Signal::Stop if self.app.is_acting() => self.app.say(RUNNING),
             Signal::Stop => self.terminal.suspend()?,
             Signal::Continue => self.terminal.take_over()?,
             Signal::Resize => self.terminal.resize()?,
@@ -272,7 +302,12 @@ impl Session {
 
     fn load(&mut self, load: Load) -> Vec<Effect> {
         let slot = load.slot();
-        match self.work.start(load, self.catalog.catalog()) {
+        // An undo depends on the journal of its run, not on the catalog.
+        let checked = match load {
+            Load::Apply(_) => self.catalog.check_plan(),
+            _ => Ok(()),
+        };
+        match checked.and_then(|()| self.work.start(load)) {
             Ok(()) => Vec::new(),
             Err(why) => self.app.news(News::Loaded(Loaded::failed(slot, why))),
         }
@@ -283,6 +318,8 @@ impl Session {
             self.app.say(why);
             return Vec::new();
         }
+        // The work that is in progress may have read the catalog before the change.
+        self.work.cancel_all();
         self.catalog.note_version();
         self.app.reload()
     }

@@ -44,7 +44,8 @@ const DEFAULT_SIZE: (u16, u16) = (80, 24);
 /// The largest part of a terminal that the interface uses. A terminal can report any size, and a drawing takes 40 bytes
 /// per cell.
 const MAX_SIZE: (u16, u16) = (1000, 500);
-/// Larger than the drawing of any screen, so that a drawing is one write.
+/// Large enough that the drawing of a usual screen is one write. A terminal of 200 columns and 60 lines shows 12,000
+/// characters.
 const BUFFER_BYTES: usize = 64 << 10;
 
 /// A terminal in raw mode, and the settings to restore.

@@ -2,11 +2,13 @@
 //!
 //! The expected screens are files in `tests/screens`. `INSTA_UPDATE=always cargo test -p lop-look` writes them again.
 
+mod runs;
 mod safety;
 #[path = "../../serve/src/testing/scan.rs"]
-mod scan;
+pub(crate) mod scan;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -20,7 +22,7 @@ use crate::effect::Effect;
 use crate::key::{Decoder, Key};
 use crate::screen::{body_height, draw};
 use crate::text::width;
-use crate::work::{Acted, Load, Loaded, News, Work};
+use crate::work::{Load, Loaded, News, Work};
 
 const KIB: u64 = 1024;
 
@@ -53,7 +55,7 @@ impl Interface {
         scan::scan(&temp.path().join("t"), &catalog);
         let decider = Decider::open(&catalog).expect("opens");
         let nowhere = PathBuf::from("/nowhere/lop");
-        let work = Work::new(nowhere, catalog, temp.path().into()).expect("starts");
+        let work = Work::new(nowhere, decider.catalog(), temp.path().into()).expect("starts");
         let dir = temp.path().join("t").into_os_string().into_encoded_bytes();
         let app = App::new(Some(dir), |_| "2026-11-30 12:00".into(), body_height(size));
         let (refused, has_quit) = (Vec::new(), false);
@@ -104,6 +106,7 @@ impl Interface {
                 }
                 Effect::Quit => self.has_quit = true,
                 Effect::Reload => {
+                    self.work.cancel_all();
                     let effects = self.app.reload();
                     self.apply(effects);
                 }
@@ -113,15 +116,11 @@ impl Interface {
     }
 
     fn load(&mut self, load: Load) {
-        self.work.start(load, self.decider.catalog()).expect("starts");
+        self.work.start(load).expect("starts");
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
-            let news = self.work.news();
-            if !news.is_empty() {
-                for news in news {
-                    self.tell(news);
-                }
-                return;
+            if let Some(news) = self.work.news() {
+                return self.tell(news);
             }
             assert!(Instant::now() < deadline, "the work does not end");
             sleep(Duration::from_millis(1));
@@ -171,6 +170,18 @@ macro_rules! assert_screen {
             insta::assert_snapshot!($name, $interface.screen());
         });
     };
+}
+
+/// Creates the program `lop` in a directory, as a shell script.
+///
+/// Another process copies the script. If this process wrote the program, another thread could fork meanwhile, and the
+/// program could not be executed until the child has closed its copy of the descriptor (`ETXTBSY`).
+pub(crate) fn install(script: &str, dir: &Path) -> PathBuf {
+    let _made = TreeBuilder::new().file("script", script).make(dir);
+    let (from, program) = (dir.join("script"), dir.join("lop"));
+    let installed = Command::new("install").args(["-m", "755"]).args([&from, &program]).status();
+    assert!(installed.expect("install runs").success(), "cannot create {}", program.display());
+    program
 }
 
 fn photos() -> TreeBuilder {
@@ -330,41 +341,6 @@ fn the_help_shows_every_key_of_the_view() {
     assert!(!interface.has_quit);
     interface.types("q");
     assert!(interface.has_quit);
-}
-
-#[test]
-fn files_change_only_after_a_question() {
-    let mut interface = Interface::of(&photos());
-    interface.types("p");
-    interface.shows("Loading");
-    interface.types("a");
-    interface.shows("The plan is not ready yet.");
-    let run = Acted {
-        text: "Run 3: 2 files done".into(),
-        run: Some(3),
-        done: 2,
-        messages: vec!["/a: changed".into()],
-    };
-    interface.types("5");
-    interface.shows("No run has changed files.");
-    interface.refused.clear();
-    interface.types("u");
-    assert_eq!(interface.refused, [], "there is no run");
-    // The page with the result of a run offers to undo it.
-    let app = &mut interface.app;
-    let effects = app.begin(Load::Apply);
-    assert_eq!(effects, [Effect::Load(Load::Apply)]);
-    interface.shows("Loading");
-    interface.types("q1p");
-    interface.shows("A run is changing files.");
-    interface.tell(News::Loaded(Loaded::Acted(Ok(run))));
-    interface.shows("/a: changed");
-    interface.types("u");
-    interface.shows("Undo run 3 and restore 2 files?");
-    interface.types("\r");
-    assert_eq!(interface.refused, [], "only y confirms");
-    interface.types("y");
-    assert_eq!(interface.refused, [Load::Undo(3)]);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! A name can contain anything, so it reaches the screen only through [`name`], which escapes everything that could
 //! disturb a terminal or deceive its user.
 
-use runtime::quantity::size;
+use action::plan::Kind;
+use runtime::quantity::{counted, size};
 use runtime::shown::{shown_name, shown_text};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -112,6 +113,14 @@ pub(crate) fn at_ends(left: &str, right: &str, columns: usize) -> String {
 /// Returns a size, or an empty text for 0, so that the other sizes stand out.
 pub(crate) fn size_or_blank(bytes: u64) -> String {
     if bytes == 0 { String::new() } else { size(bytes) }
+}
+
+/// Returns a number of files that a run changed. A sweep also moves directories, so its files are called entries.
+pub(crate) fn files_of(kind: Kind, number: u64) -> String {
+    match kind {
+        Kind::Sweep => counted(number, "entry", "entries"),
+        _ => counted(number, "file", "files"),
+    }
 }
 
 /// Returns a difference with its sign, or an empty text for 0.

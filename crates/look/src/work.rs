@@ -1,14 +1,16 @@
 //! Work on other threads: they read the catalog, and run lop processes.
 //!
-//! [`Work`] waits for at most one result of each [`Slot`]. Newer work replaces older work, and [`Work`] drops the
-//! result of the older work. A thread wakes the event loop with a byte in a socket, so the loop does not have to poll
-//! for results.
+//! [`Work`] runs at most one thread for each [`Slot`]. Newer work replaces older work: [`Work`] starts it as soon as
+//! the older work ends, and drops the result of the older work. A thread wakes the event loop with a byte in a socket,
+//! so the loop does not have to poll for results.
 //!
 //! Each lop process has its own process group, so a process that changes files survives this program and the signals of
 //! its terminal.
 
 mod child;
 mod documents;
+#[cfg(test)]
+mod tests;
 
 use std::any::Any;
 use std::fs::File;
@@ -16,7 +18,8 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use action::plan::Kind;
@@ -45,10 +48,10 @@ pub(crate) enum Load {
     Runs,
     /// Makes a plan from the decisions.
     Plan(Kind),
-    /// Carries out the last plan.
-    Apply,
-    /// Restores the files that a run changed.
-    Undo(u64),
+    /// Carries out the last plan, which has this action.
+    Apply(Kind),
+    /// Restores the files that a run with this action changed.
+    Undo { run: u64, kind: Kind },
 }
 
 /// Kinds of work that replace each other.
@@ -73,7 +76,7 @@ impl Load {
             Load::Uniques(_) => Slot::Uniques,
             Load::Runs => Slot::Runs,
             Load::Plan(_) => Slot::Plan,
-            Load::Apply | Load::Undo(_) => Slot::Act,
+            Load::Apply(_) | Load::Undo { .. } => Slot::Act,
         }
     }
 }
@@ -85,7 +88,7 @@ pub(crate) enum Loaded {
     Groups(Result<Box<Review>, String>),
     Folders(Result<Related, String>),
     Uniques(Result<Uniques, String>),
-    Runs(Result<Vec<RunSummary>, String>),
+    Runs(Result<RunList, String>),
     Plan(Result<PlanFile, String>),
     Acted(Result<Acted, String>),
 }
@@ -113,6 +116,15 @@ pub(crate) struct Sizes {
     pub(crate) comparisons: Comparisons,
 }
 
+/// The runs that changed files.
+#[derive(Debug, Default)]
+pub(crate) struct RunList {
+    /// The runs, newest first.
+    pub(crate) runs: Vec<RunSummary>,
+    /// Number of runs that are missing because their journals are unreadable. `lop history` names them.
+    pub(crate) unreadable: u64,
+}
+
 /// The result of a run or an undo.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Acted {
@@ -138,18 +150,24 @@ enum Report {
     Panicked(Box<dyn Any + Send>),
 }
 
-/// A piece of work that is running.
+/// A thread that is working.
 #[derive(Debug)]
 struct Running {
     slot: Slot,
     number: u64,
     stop: Stop,
+    /// Whether the event loop waits for the result.
+    is_wanted: bool,
+    /// The work to start when the thread ends.
+    next: Option<Load>,
 }
 
 /// Starts threads, and receives their results.
 pub(crate) struct Work {
     program: PathBuf,
     catalog: PathBuf,
+    /// Opens the catalog again. Each thread opens it itself, because it may have to wait for another process.
+    reopen: Arc<dyn Fn() -> Result<Catalog, catalog::Error> + Send + Sync>,
     temp_dir: PathBuf,
     running: Vec<Running>,
     /// The file of the last plan.
@@ -167,13 +185,14 @@ impl Work {
     /// # Errors
     ///
     /// Fails if the system refuses a socket.
-    pub(crate) fn new(program: PathBuf, catalog: PathBuf, temp_dir: PathBuf) -> io::Result<Work> {
+    pub(crate) fn new(program: PathBuf, catalog: &Catalog, temp_dir: PathBuf) -> io::Result<Work> {
+        let (reopen, catalog) = (Arc::new(catalog.reopener()), catalog.path().to_path_buf());
         let (sender, receiver) = channel();
         let wake = UnixStream::pair()?;
         wake.0.set_nonblocking(true)?;
         wake.1.set_nonblocking(true)?;
         let (running, plan, last) = (Vec::new(), None, 0);
-        Ok(Work { program, catalog, temp_dir, running, plan, last, sender, receiver, wake })
+        Ok(Work { program, catalog, reopen, temp_dir, running, plan, last, sender, receiver, wake })
     }
 
     /// Returns a descriptor that becomes readable when a thread has sent a report.
@@ -181,15 +200,12 @@ impl Work {
         self.wake.0.as_fd()
     }
 
-    /// Returns whether a process is changing files.
-    pub(crate) fn is_acting(&self) -> bool {
-        self.running.iter().any(|running| running.slot == Slot::Act)
-    }
-
     /// Stops the work of a slot, and drops its result. Work that changes files still delivers its result.
     pub(crate) fn cancel(&mut self, slot: Slot) {
-        self.running.iter().filter(|one| one.slot == slot).for_each(|one| one.stop.stop());
-        self.running.retain(|one| one.slot != slot || slot == Slot::Act);
+        if let Some(running) = self.running.iter_mut().find(|one| one.slot == slot) {
+            running.stop.stop();
+            (running.is_wanted, running.next) = (slot == Slot::Act, None);
+        }
     }
 
     /// Stops all work except work that changes files.
@@ -198,20 +214,28 @@ impl Work {
         slots.into_iter().filter(|slot| *slot != Slot::Act).for_each(|slot| self.cancel(slot));
     }
 
-    /// Starts work. A thread that reads the catalog opens `catalog` again itself, because it may have to wait for
-    /// another process.
+    /// Starts work, as soon as the older work of its slot has ended.
     ///
     /// # Errors
     ///
     /// Fails if another run is still changing files, if the plan to carry out is missing, or if the system refuses a
     /// resource.
-    pub(crate) fn start(&mut self, load: Load, catalog: &Catalog) -> Result<(), String> {
+    pub(crate) fn start(&mut self, load: Load) -> Result<(), String> {
         let slot = load.slot();
-        if slot == Slot::Act && self.is_acting() {
+        let Some(older) = self.running.iter().position(|running| running.slot == slot) else {
+            return self.spawn(load);
+        };
+        if slot == Slot::Act {
             return Err("another run must end first".into());
         }
         self.cancel(slot);
-        let job = self.job(load, catalog)?;
+        self.running[older].next = Some(load);
+        Ok(())
+    }
+
+    fn spawn(&mut self, load: Load) -> Result<(), String> {
+        let slot = load.slot();
+        let job = self.job(load)?;
         self.last += 1;
         let (number, stop) = (self.last, Stop::default());
         let (mut feedback, theirs) = (self.feedback(number)?, stop.clone());
@@ -222,29 +246,38 @@ impl Work {
         };
         let thread = std::thread::Builder::new().name(format!("{slot:?}").to_lowercase());
         thread.spawn(work).map_err(|error| format!("cannot start a thread: {error}"))?;
-        self.running.push(Running { slot, number, stop });
+        self.running.push(Running { slot, number, stop, is_wanted: true, next: None });
         Ok(())
     }
 
-    /// Returns the reports that have arrived. If a thread has panicked, continues its panic.
-    pub(crate) fn news(&mut self) -> Vec<News> {
+    /// Returns the next report that has arrived and is wanted. If a thread has panicked, continues its panic.
+    ///
+    /// The caller MUST carry out the effects of a report before it asks for the next one, because they may cancel the
+    /// work that the next one is about.
+    pub(crate) fn news(&mut self) -> Option<News> {
         // The bytes only wake the loop. Their number does not matter.
         let _drained = (&self.wake.0).read(&mut [0; 64]);
-        let mut news = Vec::new();
-        for (number, report) in self.receiver.try_iter().collect::<Vec<_>>() {
-            let found = self.running.iter().position(|running| running.number == number);
+        while let Ok((number, report)) = self.receiver.try_recv() {
+            let Some(at) = self.running.iter().position(|one| one.number == number) else {
+                continue;
+            };
+            let Running { slot, is_wanted, .. } = self.running[at];
             match report {
                 Report::Panicked(panic) => std::panic::resume_unwind(panic),
-                Report::Progress(text) => {
-                    news.extend(found.map(|at| News::Progress(self.running[at].slot, text)));
-                }
+                Report::Progress(text) if is_wanted => return Some(News::Progress(slot, text)),
+                Report::Progress(_) => {}
                 Report::Loaded(loaded) => {
-                    let running = found.map(|at| self.running.remove(at));
-                    news.extend(running.map(|_| News::Loaded(loaded)));
+                    let next = self.running.remove(at).next.map(|next| self.spawn(next));
+                    if let Some(Err(why)) = next {
+                        return Some(News::Loaded(Loaded::failed(slot, why)));
+                    }
+                    if is_wanted {
+                        return Some(News::Loaded(loaded));
+                    }
                 }
             }
         }
-        news
+        None
     }
 
     fn feedback(&self, number: u64) -> Result<Feedback, String> {
@@ -253,9 +286,9 @@ impl Work {
         Ok(Feedback { number, sender: self.sender.clone(), wake: wake.into() })
     }
 
-    fn job(&mut self, load: Load, catalog: &Catalog) -> Result<Job, String> {
+    fn job(&mut self, load: Load) -> Result<Job, String> {
         let lop = Lop::new(&self.program, &self.catalog);
-        let reopen = catalog.reopener();
+        let reopen = Arc::clone(&self.reopen);
         let reopen = move || reopen().map_err(|error| with_causes(&error));
         let runs = Catalog::runs_dir(&self.catalog);
         Ok(match load {
@@ -279,12 +312,14 @@ impl Work {
                 self.plan = file.try_clone().ok();
                 Box::new(move |stop, tell| Loaded::Plan(lop.plan(kind, file, stop, tell)))
             }
-            Load::Apply => {
+            Load::Apply(kind) => {
                 let file = self.plan.as_ref().and_then(|file| file.try_clone().ok());
                 let file = file.ok_or("there is no plan")?;
-                Box::new(move |stop, tell| Loaded::Acted(lop.apply(file, stop, tell)))
+                Box::new(move |stop, tell| Loaded::Acted(lop.apply(kind, file, stop, tell)))
             }
-            Load::Undo(run) => Box::new(move |stop, tell| Loaded::Acted(lop.undo(run, stop, tell))),
+            Load::Undo { run, kind } => {
+                Box::new(move |stop, tell| Loaded::Acted(lop.undo(run, kind, stop, tell)))
+            }
         })
     }
 }
@@ -296,7 +331,7 @@ type Job = Box<dyn FnOnce(&Stop, &mut dyn FnMut(String)) -> Loaded + Send>;
 struct Feedback {
     number: u64,
     sender: Sender<(u64, Report)>,
-    wake: std::sync::Arc<UnixStream>,
+    wake: Arc<UnixStream>,
 }
 
 impl Feedback {
@@ -314,7 +349,7 @@ impl Feedback {
     }
 }
 
-fn load_sizes(catalog: &Catalog, runs: &std::path::Path) -> Result<Sizes, String> {
+fn load_sizes(catalog: &Catalog, runs: &Path) -> Result<Sizes, String> {
     let load = || {
         let mut space = Space::load(catalog)?;
         // The growth does not depend on the journals, so unreadable journals are no error here.
@@ -330,10 +365,11 @@ fn load_review(catalog: &Catalog) -> Result<Box<Review>, String> {
     review.map_err(|error| with_causes(&error))
 }
 
-/// Returns the runs, newest first. Leaves out unreadable journals; `lop history` names them.
-fn list_runs(folder: &std::path::Path) -> Result<Vec<RunSummary>, String> {
-    let runs = Runs::list(folder).map_err(|error| with_causes(&error))?;
-    let mut runs: Vec<RunSummary> = runs.into_iter().filter_map(Result::ok).collect();
-    runs.reverse();
-    Ok(runs)
+/// Lists the runs, and counts the journals that are unreadable.
+fn list_runs(folder: &Path) -> Result<RunList, String> {
+    let all = Runs::list(folder).map_err(|error| with_causes(&error))?;
+    let of = all.len();
+    let runs: Vec<RunSummary> = all.into_iter().rev().filter_map(Result::ok).collect();
+    let unreadable = (of - runs.len()) as u64;
+    Ok(RunList { runs, unreadable })
 }

@@ -1,6 +1,8 @@
 //! Tests that the interface makes no false claims, and records only decisions that the user makes.
 
-use super::{DOWN, Interface, ROOT, photos};
+use testkit::TreeBuilder;
+
+use super::{DOWN, Interface, KIB, ROOT, photos};
 use crate::effect::Effect;
 use crate::screen::body_height;
 use crate::work::{Load, Loaded, News, Related, Relation, Uniques};
@@ -82,7 +84,8 @@ fn a_decision_about_several_groups_is_withdrawn_only_after_a_question() {
     interface.shows("Withdraw the decision about 2 groups? [y/n]");
     interface.types("n");
     assert_eq!(decisions(&interface), 1);
-    interface.types("wy");
+    interface.types("w").shows("Withdraw the decision");
+    interface.types("y");
     interface.shows("The decision about 2 groups was withdrawn.");
     assert_eq!(decisions(&interface), 0);
     interface.types("xw");
@@ -188,4 +191,80 @@ fn a_decision_about_all_groups_counts_those_that_follow_it() {
     interface.shows("Decide 1 group: which file stays? 1 group keeps its own decision.");
     interface.types("\x1b/size:<1\rD");
     interface.shows("The list has no groups to decide.");
+}
+
+#[test]
+fn the_space_bar_decides_nothing_about_a_file_that_stays_anyway() {
+    let tree = TreeBuilder::new()
+        .seeded("t/repo/.git/one", 1, 70 * KIB)
+        .seeded("t/two", 1, 70 * KIB)
+        .hard_link("t/two", "t/repo/.git/two")
+        .seeded("t/three", 1, 70 * KIB)
+        .seeded("t/four", 1, 70 * KIB);
+    let mut interface = Interface::of(&tree);
+    interface.types("2\rx");
+    assert_eq!(decisions(&interface), 1, "all files are left alone");
+    for _ in 0..2 {
+        for file in [".git/one", ".git/two", " two"] {
+            let rows = interface.screen();
+            let row = rows.lines().skip(3).position(|row| row.ends_with(file)).expect(&rows);
+            for key in [" ", "o"] {
+                let before = interface.decider.catalog().decisions().expect("read");
+                interface.types("<").types(&DOWN.repeat(row)).types(key);
+                interface.shows("lop does not act on this file: it is managed by another program.");
+                let after = interface.decider.catalog().decisions().expect("read");
+                assert_eq!(after, before, "{key:?} at {file}");
+            }
+        }
+        interface.types("w");
+        assert_eq!(decisions(&interface), 0, "the group is undecided");
+    }
+}
+
+#[test]
+fn groups_that_are_not_loaded_are_not_decided() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2");
+    interface.shows("2 groups,");
+    let effects = interface.app.reload();
+    interface.types("D");
+    interface.shows("The groups are not loaded yet.");
+    assert!(interface.app.dialog().is_none());
+    interface.apply(effects);
+    interface.types("D");
+    interface.shows("Decide 2 groups");
+}
+
+#[test]
+fn a_reload_keeps_the_cursor_at_its_group() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2").types(DOWN);
+    let current = |interface: &mut Interface| {
+        let screen = interface.screen();
+        screen.lines().find(|row| row.starts_with('>')).map(str::to_owned)
+    };
+    let before = current(&mut interface);
+    assert!(before.as_ref().is_some_and(|row| row.contains("two")), "{before:?}");
+    let _cancelled = interface.app.reload();
+    interface.types("R");
+    assert_eq!(current(&mut interface), before);
+}
+
+#[test]
+fn only_listed_groups_are_decided() {
+    let tree = TreeBuilder::new()
+        .seeded("t/photos/one", 1, 70 * KIB)
+        .seeded("t/photos/two", 1, 70 * KIB)
+        .seeded("t/Photos/three", 2, 7 * KIB)
+        .seeded("t/Photos/four", 2, 7 * KIB);
+    let mut interface = Interface::of(&tree);
+    interface.types("\r2");
+    interface.shows("Groups in /");
+    interface.shows("t/photos");
+    interface.shows("1 group,");
+    interface.types("D");
+    interface.shows("differs only in upper and lower case.");
+    assert!(interface.app.dialog().is_none());
+    interface.types("/size:>10k\rD");
+    interface.shows("Decide 1 group");
 }

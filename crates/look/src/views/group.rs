@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use review::{Fate, Member, Review, Settlement};
+use review::{Condition, Fate, Review, Settlement};
 use runtime::quantity::{count, counted, size};
 
 use crate::bindings::Action;
@@ -18,6 +18,10 @@ use crate::views::{Row, Tone};
 /// more files one by one.
 const MAX_FILES: u32 = 500;
 
+/// The text below the files of an undecided group.
+const UNDECIDED: &str =
+    "Undecided: nothing will be done. '?' marks what the keep rules would choose.";
+
 /// The view of a group.
 #[derive(Debug)]
 pub(crate) struct GroupView {
@@ -25,28 +29,34 @@ pub(crate) struct GroupView {
     at: u32,
     /// The fates of the members; empty if all stay. The view stores them, because a group can have a million members.
     fates: Vec<Fate>,
-    is_decided: bool,
+    /// The state of the group in a few words.
+    state: String,
+    /// The reason why no decision determines the fates, or `None` if one does.
+    unsettled: Option<String>,
     pub(crate) list: List,
 }
 
 impl GroupView {
     pub(crate) fn new(review: &Review, at: u32) -> GroupView {
-        let mut view =
-            GroupView { at, fates: Vec::new(), is_decided: false, list: List::default() };
+        let (fates, state, unsettled) = (Vec::new(), String::new(), None);
+        let mut view = GroupView { at, fates, state, unsettled, list: List::default() };
         view.refresh(review);
         view
     }
 
     /// Determines the fates again after a change of the decisions.
     pub(crate) fn refresh(&mut self, review: &Review) {
-        (self.fates, self.is_decided) = match review.settlement(self.at) {
-            Settlement::Decided { fates, .. } => (fates, true),
-            Settlement::Left { .. } => (Vec::new(), true),
-            Settlement::Undecided | Settlement::Void { .. } => match review.suggestion(self.at) {
-                Settlement::Decided { fates, .. } => (fates, false),
-                _ => (Vec::new(), false),
-            },
+        let settlement = review.settlement(self.at);
+        self.unsettled = match &settlement {
+            Settlement::Undecided => Some(UNDECIDED.into()),
+            Settlement::Void { reason, .. } => {
+                Some(format!("The decision cannot be followed: {reason}"))
+            }
+            _ => None,
         };
+        let shown = if self.unsettled.is_some() { review.suggestion(self.at) } else { settlement };
+        self.fates = if let Settlement::Decided { fates, .. } = shown { fates } else { Vec::new() };
+        self.state = state(review, self.at).0;
     }
 
     pub(crate) fn heading() -> String {
@@ -55,11 +65,10 @@ impl GroupView {
 
     pub(crate) fn title(&self, review: &Review) -> (String, String) {
         let group = review.index().group(self.at);
-        let (state, _) = state(review, self.at);
         let files = counted(group.inodes.into(), "file", "files");
         let title =
             format!("{files} of {}, {} reclaimable", size(group.size), size(group.reclaimable));
-        (title, state)
+        (title, self.state.clone())
     }
 
     pub(crate) fn len(&self, review: &Review) -> usize {
@@ -70,7 +79,7 @@ impl GroupView {
     pub(crate) fn row(&self, review: &Review, dir: &[u8], row: usize, columns: usize) -> Row {
         let ordinal = walk::to_u32(row);
         let Some(member) = review.index().member(self.at, ordinal) else { return Row::default() };
-        let mark = if self.is_decided { "" } else { "?" };
+        let mark = if self.unsettled.is_some() { "?" } else { "" };
         let (fate, why, tone) = match self.fates.get(row) {
             Some(Fate::Keep(why)) => (format!("keep{mark}"), why.to_string(), Tone::Good),
             Some(Fate::Remove) => (format!("remove{mark}"), String::new(), Tone::Plain),
@@ -91,15 +100,9 @@ impl GroupView {
     }
 
     pub(crate) fn totals(&self, review: &Review) -> String {
-        let path = review.index().member(self.at, walk::to_u32(self.list.at)).map(|one| one.path);
-        match review.settlement(self.at) {
-            Settlement::Void { reason, .. } => format!("The decision cannot be followed: {reason}"),
-            Settlement::Undecided => {
-                "Undecided: nothing will be done. '?' marks what the keep rules would choose."
-                    .into()
-            }
-            _ => path.map(|path| name(&path)).unwrap_or_default(),
-        }
+        let member = || review.index().member(self.at, walk::to_u32(self.list.at));
+        let path = || member().map(|member| name(&member.path)).unwrap_or_default();
+        self.unsettled.clone().unwrap_or_else(path)
     }
 
     /// Returns the files that the screen shows as kept: those of the decision, or those that the keep rules would
@@ -110,38 +113,39 @@ impl GroupView {
     }
 
     pub(crate) fn act(&self, review: &Review, action: Action) -> Vec<Effect> {
-        let ordinal = walk::to_u32(self.list.at);
-        let names = review.index().group(self.at).names;
-        if matches!(action, Action::Toggle | Action::Only) && names > MAX_FILES {
-            let text = format!(
-                "This group has more than {} files. Decide by a rule.",
-                count(MAX_FILES.into())
-            );
+        if !matches!(action, Action::Toggle | Action::Only) {
+            return act_on_group(review, self.at, action);
+        }
+        let (ordinal, names) = (walk::to_u32(self.list.at), review.index().group(self.at).names);
+        if names > MAX_FILES {
+            let files = count(MAX_FILES.into());
+            let text = format!("This group has more than {files} files. Decide by a rule.");
             return vec![Effect::Say(text)];
         }
-        let these = review.with_names(self.at, &[ordinal]);
-        let kept = match action {
-            Action::Toggle => {
-                let mut kept = self.shown_as_kept(names);
-                if kept.contains(&ordinal) {
-                    kept.retain(|ordinal| !these.contains(ordinal));
-                } else {
-                    kept.extend(&these);
-                }
-                kept
-            }
-            Action::Only => these,
-            _ => return act_on_group(review, self.at, action),
-        };
+        if let Some(condition) = unsound(review, self.at, ordinal) {
+            return vec![Effect::Say(format!("lop does not act on this file: it is {condition}."))];
+        }
+        let mut kept = review.with_names(self.at, &[ordinal]);
+        if action == Action::Toggle {
+            let (these, shown) = (kept, self.shown_as_kept(names));
+            kept = if shown.contains(&ordinal) { &shown - &these } else { &shown | &these };
+        }
         let Some(choice) = review.choice_of(self.at, &kept) else {
-            let member: Option<Member> = review.index().member(self.at, ordinal);
-            let condition = member.map(|member| member.condition).filter(|one| !one.is_sound());
-            let text = match condition {
-                Some(condition) => format!("lop does not act on this file: it is {condition}."),
-                None => "At least one file must stay. Keep another file first.".into(),
-            };
-            return vec![Effect::Say(text)];
+            let text = "At least one file must stay. Keep another file first.";
+            return vec![Effect::Say(text.into())];
         };
         decide(review, self.at, |scope| Effect::Decide(scope, choice))
     }
+}
+
+/// Returns the condition of a file if lop does not act on the file. The condition is that of the name at `ordinal`, or
+/// of another name of the file.
+fn unsound(review: &Review, at: u32, ordinal: u32) -> Option<Condition> {
+    let file = review.index().member(at, ordinal)?;
+    if !file.condition.is_sound() {
+        return Some(file.condition);
+    }
+    let names = review.index().members(at).into_iter();
+    let names = names.filter(|one| (one.device, one.inode) == (file.device, file.inode));
+    names.map(|one| one.condition).find(|condition| !condition.is_sound())
 }

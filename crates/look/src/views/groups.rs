@@ -16,6 +16,10 @@ use crate::views::group::GroupView;
 use crate::views::{Remote, Row, View, empty_note};
 use crate::work::Load;
 
+/// The message if a decision about all listed groups would also be about groups that the list does not show.
+const OTHER_CASE: &str = "A decision about all these groups would also decide groups of a directory whose path differs \
+                          only in upper and lower case. Decide about one group at a time.";
+
 /// The view of the groups.
 #[derive(Debug)]
 pub(crate) struct GroupsView {
@@ -29,6 +33,8 @@ pub(crate) struct GroupsView {
     /// The positions of the listed groups.
     order: Vec<u32>,
     list: List,
+    /// The number of the group at the cursor while the groups are loaded again.
+    selected: Option<i64>,
     /// The open group, whose files the view shows.
     open: Option<GroupView>,
 }
@@ -43,6 +49,7 @@ impl GroupsView {
             filter: String::new(),
             order: Vec::new(),
             list: List::default(),
+            selected: None,
             open: None,
         }
     }
@@ -70,7 +77,7 @@ impl GroupsView {
 
     fn show_new(&mut self, dir: &[u8], filter: String) {
         (self.dir, self.is_of_folders, self.filter) = (dir.to_vec(), false, filter);
-        (self.list, self.open) = (List::default(), None);
+        (self.list, self.selected, self.open) = (List::default(), None, None);
         self.select();
     }
 
@@ -84,13 +91,21 @@ impl GroupsView {
 
     /// Drops the groups. The next call of [`GroupsView::load`] loads them again.
     pub(crate) fn forget(&mut self) {
+        let current = self.current().map(|(review, at)| review.index().group(at).number);
+        self.selected = current.or(self.selected);
         (self.review, self.open) = (Remote::Absent, None);
+        self.order.clear();
     }
 
+    /// Takes the loaded groups. Moves the cursor to the same group as before, if the list still contains it.
     pub(crate) fn set(&mut self, review: Result<Box<Review>, String>) {
         self.review = Remote::of(review);
         self.open = None;
         self.select();
+        let Some(review) = self.review.ready() else { return };
+        let selected = self.selected.take().and_then(|number| review.index().at(number));
+        let row = selected.and_then(|at| self.order.iter().position(|&listed| listed == at));
+        self.list.at = row.unwrap_or(self.list.at);
     }
 
     /// Changes the decisions with `change`.
@@ -124,14 +139,13 @@ impl GroupsView {
 
     fn select(&mut self) {
         let Some(review) = self.review.ready() else { return };
-        self.order = if let Some(filter) = self.whole_filter() {
-            review.select(&filter, self.sort)
-        } else {
-            let filter = Filter::parse(&self.filter).unwrap_or_default();
-            let mut order = review.select(&filter, self.sort);
-            order.retain(|&at| has_file_below(review, at, &self.dir));
-            order
-        };
+        let filter = self.whole_filter();
+        let filter = filter.or_else(|| Filter::parse(&self.filter).ok()).unwrap_or_default();
+        self.order = review.select(&filter, self.sort);
+        if self.dir != b"/" {
+            // Filters ignore the case of letters, but paths do not.
+            self.order.retain(|&at| has_file_below(review, at, &self.dir));
+        }
     }
 
     fn current(&self) -> Option<(&Review, u32)> {
@@ -145,14 +159,24 @@ impl GroupsView {
     }
 
     fn decide_all(&self) -> Vec<Effect> {
-        let Some(filter) = self.whole_filter().filter(|filter| !filter.asks_decisions()) else {
-            let text = "No decision can be based on this filter. Decide about one group at a time.";
-            return vec![Effect::Say(text.into())];
+        let say = |text: &str| vec![Effect::Say(text.into())];
+        let Some(review) = self.review.ready() else {
+            return say("The groups are not loaded yet.");
         };
+        if self.order.is_empty() {
+            return say("The list has no groups to decide.");
+        }
+        let Some(filter) = self.whole_filter().filter(|filter| !filter.asks_decisions()) else {
+            return say(
+                "No decision can be based on this filter. Decide about one group at a time.",
+            );
+        };
+        if review.select(&filter, self.sort).len() > self.order.len() {
+            return say(OTHER_CASE);
+        }
         let scope = Review::filter_scope(&filter);
-        let review = self.review.ready();
-        let preview = review.map(|review| review.preview(&scope, &Choice::Rules(Vec::new())));
-        let Preview { decided, others, .. } = preview.and_then(Result::ok).unwrap_or_default();
+        let preview = review.preview(&scope, &Choice::Rules(Vec::new()));
+        let Preview { decided, others, .. } = preview.unwrap_or_default();
         let mut title =
             format!("Decide {}: which file stays?", counted(decided, "group", "groups"));
         if others > 0 {
@@ -277,9 +301,6 @@ impl View for GroupsView {
             Action::BySize => self.sort(Sort::Size),
             Action::ByReclaimable => self.sort(Sort::Reclaimable),
             Action::ByCopies => self.sort(Sort::Copies),
-            Action::RulesForAll if self.order.is_empty() => {
-                return vec![Effect::Say("The list has no groups to decide.".into())];
-            }
             Action::RulesForAll => return self.decide_all(),
             Action::Back => return self.review.stop(Load::Groups),
             _ => {

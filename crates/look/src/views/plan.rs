@@ -60,7 +60,7 @@ impl PlanView {
             bytes => format!(" and free {}", size(bytes)),
         };
         let question = format!("{act}{frees}?");
-        let effect = Box::new(Effect::Load(Load::Apply));
+        let effect = Box::new(Effect::Load(Load::Apply(self.kind)));
         vec![Effect::Ask(Dialog::Confirm { question, effect })]
     }
 }
@@ -159,12 +159,15 @@ impl View for PlanView {
 pub(crate) struct OutcomeView {
     outcome: Remote<Acted>,
     load: Load,
+    /// Whether the user has stopped the work. It still finishes the file that it is working on.
+    is_stopping: bool,
     list: List,
 }
 
 impl OutcomeView {
     pub(crate) fn new(load: Load) -> OutcomeView {
-        OutcomeView { outcome: Remote::Loading(String::new()), load, list: List::default() }
+        let outcome = Remote::Loading(String::new());
+        OutcomeView { outcome, load, is_stopping: false, list: List::default() }
     }
 
     pub(crate) fn progress(&mut self, text: String) {
@@ -179,6 +182,20 @@ impl OutcomeView {
     pub(crate) fn is_running(&self) -> bool {
         matches!(self.outcome, Remote::Loading(_))
     }
+
+    fn message(&self, at: usize) -> Option<String> {
+        self.outcome.ready()?.messages.get(at).map(|text| message(text))
+    }
+
+    /// Returns the number of the run and the effect that asks to undo it. Returns `None` if that is impossible.
+    fn undo(&self) -> Option<(u64, Effect)> {
+        match (&self.load, self.outcome.ready()?) {
+            (&Load::Apply(kind), &Acted { run: Some(run), done, .. }) => {
+                Some((run, ask_undo(run, kind, done)))
+            }
+            _ => None,
+        }
+    }
 }
 
 impl View for OutcomeView {
@@ -188,15 +205,16 @@ impl View for OutcomeView {
 
     fn title(&self) -> (String, String) {
         let title = match self.load {
-            Load::Undo(run) => format!("Undo of run {run}"),
+            Load::Undo { run, .. } => format!("Undo of run {run}"),
             _ => "Run".into(),
         };
         let state = if self.is_running() { "running" } else { "ended" };
         (title, state.into())
     }
 
-    fn heading(&self, _columns: usize) -> String {
-        self.outcome.ready().map(|acted| message(&acted.text)).unwrap_or_default()
+    fn heading(&self, columns: usize) -> String {
+        let text = self.outcome.ready().map(|acted| message(&acted.text));
+        cut(&text.unwrap_or_default(), columns)
     }
 
     fn len(&self) -> usize {
@@ -204,28 +222,29 @@ impl View for OutcomeView {
     }
 
     fn row(&self, at: usize, columns: usize) -> Row {
-        let text = self.outcome.ready().and_then(|acted| acted.messages.get(at));
-        Row {
-            text: text.map(|text| cut(&message(text), columns)).unwrap_or_default(),
-            tone: Tone::Plain,
+        let text = self.message(at).unwrap_or_default();
+        Row { text: cut(&text, columns), tone: Tone::Plain }
+    }
+
+    /// Returns the result of the work, which the heading may show cut, and the message in the row.
+    fn details(&self, at: usize) -> String {
+        let result = self.outcome.ready().map(|acted| message(&acted.text)).unwrap_or_default();
+        match self.message(at) {
+            Some(text) => format!("{result}. {text}"),
+            None => result,
         }
     }
 
-    fn details(&self, at: usize) -> String {
-        let text = self.outcome.ready().and_then(|acted| acted.messages.get(at));
-        text.map(|text| message(text)).unwrap_or_default()
-    }
-
     fn note(&self) -> Option<String> {
+        if self.is_running() && self.is_stopping {
+            return Some("Stopping after the current file…".into());
+        }
         let no_messages = || (self.len() == 0).then(|| "Press Esc to go back.".to_string());
         self.outcome.note().or_else(no_messages)
     }
 
     fn totals(&self) -> String {
-        match self.outcome.ready() {
-            Some(Acted { run: Some(run), .. }) => format!("u undoes run {run}"),
-            _ => String::new(),
-        }
+        self.undo().map(|(run, _)| format!("u undoes run {run}")).unwrap_or_default()
     }
 
     fn list(&mut self) -> &mut List {
@@ -234,18 +253,19 @@ impl View for OutcomeView {
 
     fn offers(&self, action: Action) -> bool {
         match action {
-            Action::Undo => matches!(self.outcome, Remote::Ready(Acted { run: Some(_), .. })),
+            Action::Undo => self.undo().is_some(),
             action => !self.is_running() && action != Action::Open,
         }
     }
 
     fn act(&mut self, action: Action) -> Vec<Effect> {
-        match (action, &self.outcome) {
-            (Action::Undo, Remote::Ready(Acted { run: Some(run), done, .. })) => {
-                vec![ask_undo(*run, *done)]
+        match action {
+            Action::Undo => self.undo().map(|(_, ask)| ask).into_iter().collect(),
+            // The work ends after the file that it is working on, and reports its result.
+            Action::Back if self.is_running() => {
+                self.is_stopping = true;
+                vec![Effect::Cancel(self.load.clone())]
             }
-            // The run ends after the file that it is working on, and reports its result.
-            (Action::Back, Remote::Loading(_)) => vec![Effect::Cancel(self.load.clone())],
             _ => Vec::new(),
         }
     }

@@ -1,19 +1,20 @@
 //! The runs that changed files, newest first.
 
+use action::plan::Kind;
 use action::run::RunSummary;
 use runtime::quantity::counted;
 
 use crate::bindings::{Action, Place};
 use crate::effect::{Dialog, Effect, action_name};
 use crate::list::List;
-use crate::text::cut;
-use crate::views::{Remote, Row, Tone, View};
-use crate::work::Load;
+use crate::text::{cut, files_of};
+use crate::views::{Remote, Row, Tone, View, with_remark};
+use crate::work::{Load, RunList};
 
 /// The view of the runs.
 #[derive(Debug)]
 pub(crate) struct RunsView {
-    runs: Remote<Vec<RunSummary>>,
+    runs: Remote<RunList>,
     list: List,
     local_time: fn(i64) -> String,
 }
@@ -31,12 +32,12 @@ impl RunsView {
         }
     }
 
-    pub(crate) fn set(&mut self, runs: Result<Vec<RunSummary>, String>) {
+    pub(crate) fn set(&mut self, runs: Result<RunList, String>) {
         self.runs = Remote::of(runs);
     }
 
     fn get(&self, at: usize) -> Option<&RunSummary> {
-        self.runs.ready()?.get(at)
+        self.runs.ready()?.runs.get(at)
     }
 
     fn current(&self) -> Option<&RunSummary> {
@@ -46,16 +47,24 @@ impl RunsView {
     fn undo(&self) -> Vec<Effect> {
         vec![match self.current() {
             None => return Vec::new(),
-            Some(run) if run.can_be_undone() => ask_undo(run.run, run.still_changed()),
+            Some(run) if run.can_be_undone() => ask_undo(run.run, run.kind, run.still_changed()),
             Some(run) => Effect::Say(format!("Run {} has nothing left to restore.", run.run)),
         }]
     }
+
+    /// Returns the text about runs that are missing in the list.
+    fn unreadable(&self) -> Option<String> {
+        let unreadable = self.runs.ready()?.unreadable;
+        let journals = counted(unreadable, "journal", "journals");
+        (unreadable > 0).then(|| format!("{journals} could not be read; see: lop history"))
+    }
 }
 
-/// Returns the effect that asks the user before an undo.
-pub(crate) fn ask_undo(run: u64, files: u64) -> Effect {
-    let question = format!("Undo run {run} and restore {}?", counted(files, "file", "files"));
-    Effect::Ask(Dialog::Confirm { question, effect: Box::new(Effect::Load(Load::Undo(run))) })
+/// Returns the effect that asks the user before an undo of a run that has changed `files` with the action `kind`.
+pub(crate) fn ask_undo(run: u64, kind: Kind, files: u64) -> Effect {
+    let question = format!("Undo run {run} and restore {}?", files_of(kind, files));
+    let effect = Box::new(Effect::Load(Load::Undo { run, kind }));
+    Effect::Ask(Dialog::Confirm { question, effect })
 }
 
 impl View for RunsView {
@@ -72,7 +81,7 @@ impl View for RunsView {
     }
 
     fn len(&self) -> usize {
-        self.runs.ready().map_or(0, Vec::len)
+        self.runs.ready().map_or(0, |list| list.runs.len())
     }
 
     fn row(&self, at: usize, columns: usize) -> Row {
@@ -89,16 +98,18 @@ impl View for RunsView {
     }
 
     fn note(&self) -> Option<String> {
-        let empty = || (self.len() == 0).then(|| "No run has changed files.".to_string());
+        let none = || self.unreadable().unwrap_or("No run has changed files.".into());
+        let empty = || (self.len() == 0).then(none);
         self.runs.note().or_else(empty)
     }
 
     fn totals(&self) -> String {
         let runs = counted(self.len() as u64, "run", "runs");
-        match self.current() {
-            Some(run) if run.can_be_undone() => format!("{runs}; u undoes the selected run"),
-            _ => runs,
+        let mut text = with_remark(runs, self.unreadable().as_slice());
+        if self.current().is_some_and(RunSummary::can_be_undone) {
+            text.push_str("; u undoes the selected run");
         }
+        text
     }
 
     fn list(&mut self) -> &mut List {

@@ -17,19 +17,19 @@ use std::sync::Arc;
 
 use action::plan::Kind;
 use runtime::Mutex;
-use runtime::quantity::{counted, size};
+use runtime::quantity::{count, counted, size};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::Acted;
-use super::documents::{PlanFile, Related, Relation, Uniques};
+use super::documents::{PlanFile, Related, Relation, Summary, Uniques};
+use crate::text::files_of;
 
 /// The plan file of a process: its standard input, which is an unnamed file.
 const PLAN_FILE: &str = "/proc/self/fd/0";
 /// The exit code after an interruption.
 const INTERRUPTED: i32 = 130;
-/// Maximum number of messages that [`Printed`] stores. It drops further messages.
+/// Maximum number of messages that [`Printed`] stores. It only counts further messages.
 const MAX_MESSAGES: usize = 200;
 /// Maximum length of a line on standard error. The reader divides longer lines.
 const MAX_LINE_BYTES: u64 = 64 << 10;
@@ -47,10 +47,13 @@ struct Wanted {
 
 impl Stop {
     /// Interrupts the process, as Ctrl-C does. The process ends after the file that it is working on. A process that
-    /// has not started yet does not start.
+    /// has not started yet does not start. Further calls have no effect, because a second signal would end the process
+    /// at once, without a result.
     pub(super) fn stop(&self) {
         let mut wanted = self.0.lock();
-        wanted.is_stopped = true;
+        if std::mem::replace(&mut wanted.is_stopped, true) {
+            return;
+        }
         if let Some(process) = wanted.process {
             // The process may have ended, but it still exists, because it is not reaped.
             let _ended = kill_process(process, Signal::INT);
@@ -62,10 +65,14 @@ impl Stop {
 pub(super) struct Lop(Command);
 
 /// The output of a process and its exit status.
+#[derive(Default)]
 struct Printed {
     document: Vec<u8>,
     messages: Vec<String>,
+    /// Number of messages that are not stored.
+    more: u64,
     error: Option<String>,
+    /// The exit code. `None` if a signal killed the process.
     code: Option<i32>,
 }
 
@@ -141,38 +148,64 @@ impl Lop {
         self.0.args(["--save-plan", PLAN_FILE]).stdin(theirs);
         let printed = self.run(stop, tell)?;
         printed.check(&[0, 3])?;
-        let frees = printed.summary("reclaimable_bytes");
+        let frees = printed.summary().reclaimable_bytes;
         PlanFile::index(file, frees, printed.remarks()).map_err(|error| error.to_string())
     }
 
-    /// Carries out a plan.
+    /// Carries out a plan with actions of this kind.
     pub(super) fn apply(
         mut self,
+        kind: Kind,
         plan: File,
         stop: &Stop,
         tell: Tell<'_>,
     ) -> Result<Acted, String> {
         self.0.args(["dedupe", "--verbose", "--apply", "--yes", "--plan", PLAN_FILE]).stdin(plan);
         let printed = self.run(stop, tell)?;
-        printed.check(&[0, 3, INTERRUPTED])?;
-        let run = Some(printed.summary("run")).filter(|run| *run > 0);
-        let done = counted(printed.summary("done"), "file", "files");
-        let mut text = match run {
-            Some(run) => format!("Run {run}: {done} changed"),
-            None => "There was nothing to do".to_string(),
-        };
-        let freed = printed.summary("freed_bytes");
-        text.push_str(&if freed > 0 { format!(", {} freed", size(freed)) } else { String::new() });
-        Ok(printed.acted(text, run))
+        let Summary { run, done, failed, freed_bytes, .. } = printed.summary();
+        if run == 0 {
+            printed.check_result("run")?;
+            return Ok(printed.acted("There was nothing to do".into()));
+        }
+        let mut text = format!("Run {run}: {} changed", counted(done, "file", "files"));
+        if freed_bytes > 0 {
+            text.push_str(&format!(", {} freed", size(freed_bytes)));
+        }
+        if failed > 0 {
+            text.push_str(&format!(", {} left alone", counted(failed, "file", "files")));
+        }
+        let can_be_undone = done > 0 && kind != Kind::Reflink;
+        Ok(Acted { run: can_be_undone.then_some(run), done, ..printed.acted(text) })
     }
 
-    /// Restores the files that a run changed.
-    pub(super) fn undo(mut self, run: u64, stop: &Stop, tell: Tell<'_>) -> Result<Acted, String> {
+    /// Restores the files that a run changed. `kind` is the action of the run.
+    pub(super) fn undo(
+        mut self,
+        run: u64,
+        kind: Kind,
+        stop: &Stop,
+        tell: Tell<'_>,
+    ) -> Result<Acted, String> {
         self.0.args(["undo", "--verbose", &run.to_string()]);
         let printed = self.run(stop, tell)?;
-        printed.check(&[0, 3, INTERRUPTED])?;
-        let restored = counted(printed.summary("restored"), "file", "files");
-        Ok(printed.acted(format!("Run {run} undone: {restored} restored"), None))
+        let Summary { run: reported, restored, other_owner, failed, .. } = printed.summary();
+        if reported == 0 {
+            printed.check_result("undo")?;
+        }
+        let (files, unrestored) = (files_of(kind, restored), files_of(kind, failed));
+        let mut text = match (restored, failed) {
+            (0, 0) if printed.code == Some(0) => format!("Run {run}: nothing is left to restore"),
+            (0, 0) => format!("Run {run}: nothing restored"),
+            (_, 0) if printed.is_complete() => format!("Run {run} undone: {files} restored"),
+            (_, 0) => format!("Run {run}: {files} restored"),
+            (0, _) => format!("Run {run}: nothing restored, {unrestored} could not be"),
+            _ => format!("Run {run}: {files} restored, {} could not be", count(failed)),
+        };
+        if other_owner > 0 {
+            let them = count(other_owner);
+            text.push_str(&format!(", {them} with another owner or group than before"));
+        }
+        Ok(printed.acted(text))
     }
 
     fn run(self, stop: &Stop, tell: Tell<'_>) -> Result<Printed, String> {
@@ -180,7 +213,7 @@ impl Lop {
         let mut child = {
             let mut wanted = stop.0.lock();
             if wanted.is_stopped {
-                return Err("stopped".into());
+                return Err("Stopped before lop started. No file was changed.".into());
             }
             let child = command.spawn().map_err(|error| format!("cannot start lop: {error}"))?;
             wanted.process = Some(Pid::from_child(&child));
@@ -189,8 +222,7 @@ impl Lop {
         // This closes the descriptor of the plan file that `command` holds.
         drop(command);
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-        let mut printed =
-            Printed { document: Vec::new(), messages: Vec::new(), error: None, code: None };
+        let mut printed = Printed::default();
         std::thread::scope(|scope| {
             let document = scope.spawn(|| {
                 let mut document = Vec::new();
@@ -227,7 +259,9 @@ impl Printed {
                     tell(progress.text);
                 }
                 self.error = record.error.map(|error| error.message).or(self.error.take());
-            } else if !text.is_empty() && self.messages.len() < MAX_MESSAGES {
+            } else if self.messages.len() == MAX_MESSAGES {
+                self.more += u64::from(!text.is_empty());
+            } else if !text.is_empty() {
                 let text = text.strip_prefix("lop: ").unwrap_or(&text);
                 self.messages.push(text.to_owned());
             }
@@ -246,27 +280,42 @@ impl Printed {
         }
     }
 
-    /// Returns the number `key` of the summary, or 0 if the summary does not contain it.
-    fn summary(&self, key: &str) -> u64 {
-        let document: Option<Value> = serde_json::from_slice(&self.document).ok();
-        document.and_then(|document| document.get("summary")?.get(key)?.as_u64()).unwrap_or(0)
+    /// Fails unless a process that printed no result had nothing to do. A process that was interrupted or killed may
+    /// have changed files before. `name` is the name of its work.
+    fn check_result(&self, name: &str) -> Result<(), String> {
+        let how = match self.code {
+            Some(INTERRUPTED) => "interrupted",
+            None => "killed",
+            Some(_) => return self.check(&[0, 3]),
+        };
+        Err(format!(
+            "The {name} was {how} before it reported its result. Press 5 to see what it changed."
+        ))
     }
 
-    fn acted(self, mut text: String, run: Option<u64>) -> Acted {
-        let failed = self.summary("failed");
-        if failed > 0 {
-            text.push_str(&format!(", {} left alone", counted(failed, "file", "files")));
-        }
-        if self.code == Some(INTERRUPTED) {
+    /// Returns whether the process has done all its work, except for files that it had to leave alone.
+    fn is_complete(&self) -> bool {
+        matches!(self.code, Some(0 | 3))
+    }
+
+    fn summary(&self) -> Summary {
+        Summary::read(&self.document)
+    }
+
+    /// Returns the result of a run or an undo, which the user cannot undo.
+    fn acted(self, mut text: String) -> Acted {
+        if matches!(self.code, Some(INTERRUPTED) | None) {
             text.push_str("; interrupted");
         }
-        Acted { text, run, done: self.summary("done"), messages: self.remarks() }
+        Acted { text, messages: self.remarks(), ..Acted::default() }
     }
 
     /// Returns the reason why the result is incomplete, if the process gave one, and then the messages.
     fn remarks(self) -> Vec<String> {
         let why = self.error.filter(|why| !why.is_empty());
-        why.into_iter().chain(self.messages).collect()
+        let more = (self.more > 0)
+            .then(|| format!("… and {}", counted(self.more, "more message", "more messages")));
+        why.into_iter().chain(self.messages).chain(more).collect()
     }
 }
 

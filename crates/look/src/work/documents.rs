@@ -158,6 +158,35 @@ impl Uniques {
     }
 }
 
+/// The numbers of the summary of a plan, a run or an undo. A number that the summary does not contain is 0.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default)]
+pub(super) struct Summary {
+    /// The number of the run that changed files, or that was undone.
+    pub(super) run: u64,
+    /// Number of files that the run changed.
+    pub(super) done: u64,
+    /// Number of files that the undo restored.
+    pub(super) restored: u64,
+    /// Number of restored files with another owner or group than before.
+    pub(super) other_owner: u64,
+    /// Number of files that were left alone, or that could not be restored.
+    pub(super) failed: u64,
+    pub(super) freed_bytes: u64,
+    pub(super) reclaimable_bytes: u64,
+}
+
+impl Summary {
+    /// Reads the summary of a document. Returns zeros if the document is missing or incomplete.
+    pub(super) fn read(document: &[u8]) -> Summary {
+        #[derive(Deserialize)]
+        struct Document {
+            summary: Summary,
+        }
+        serde_json::from_slice(document).map(|Document { summary }| summary).unwrap_or_default()
+    }
+}
+
 /// A plan in a file. The plan may be larger than the memory, so `PlanFile` stores only the positions of its lines.
 #[derive(Debug)]
 pub(crate) struct PlanFile {
