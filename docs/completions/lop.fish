@@ -113,7 +113,7 @@ complete -c lop -n "__fish_lop_using_subcommand scan" -s q -l quiet -d 'Suppress
 complete -c lop -n "__fish_lop_using_subcommand scan" -s v -l verbose -d 'Print more than the first 20 problems, and what lop measured of each disk'
 complete -c lop -n "__fish_lop_using_subcommand scan" -l json -d 'Print results and errors as JSON'
 complete -c lop -n "__fish_lop_using_subcommand scan" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c lop -n "__fish_lop_using_subcommand watch" -l scan-every -d 'Scan at the latest AGE after a change, or never' -r
+complete -c lop -n "__fish_lop_using_subcommand watch" -l scan-every -d 'Scan no later than AGE after a change; \'never\' leaves scans to you' -r
 complete -c lop -n "__fish_lop_using_subcommand watch" -l catalog -d 'Use this catalog [default: $LOP_CATALOG, or ~/.local/state/lop/catalog.db]' -r -F
 complete -c lop -n "__fish_lop_using_subcommand watch" -l progress -d 'When to show progress: auto (on a terminal), always, never, or json (always, as lines of JSON)' -r -f -a "auto\t'On a terminal'
 always\t'Always'

@@ -118,19 +118,56 @@ impl Unseen {
     /// Maximum number of directories that an answer names.
     pub const MAX_DIRS: usize = 200;
 
-    /// Adds changed directories. `dirs` must be sorted by path, without duplicates.
-    pub(crate) fn add(&mut self, dirs: impl Iterator<Item = ChangedDir>) {
-        for dir in dirs {
-            self.counts.dirs += 1;
-            match &dir.entries {
-                Entries::Names(names) => self.counts.entries += names.len() as u64,
-                Entries::All | Entries::Tree => {
-                    self.counts.entries += 1;
-                    self.is_at_least = true;
+    /// Adds the changed entries of a directory. Remembers only the first directories, so it counts a later directory
+    /// twice if a caller adds it twice.
+    pub(crate) fn add(&mut self, path: &[u8], entries: Entries) {
+        let place = self.dirs.binary_search_by(|dir| dir.path.as_slice().cmp(path));
+        match place {
+            Ok(at) => {
+                let known = std::mem::replace(&mut self.dirs[at].entries, Entries::All);
+                self.counts.entries -= known.count();
+                let all = known.merged_with(entries);
+                self.count(&all);
+                self.dirs[at].entries = all;
+            }
+            Err(at) => {
+                self.counts.dirs += 1;
+                self.count(&entries);
+                if at < Unseen::MAX_DIRS {
+                    self.dirs.truncate(Unseen::MAX_DIRS - 1);
+                    self.dirs.insert(at, ChangedDir { path: path.to_vec(), entries });
                 }
             }
-            if self.dirs.len() < Unseen::MAX_DIRS {
-                self.dirs.push(dir);
+        }
+    }
+
+    fn count(&mut self, entries: &Entries) {
+        self.counts.entries += entries.count();
+        self.is_at_least |= !matches!(entries, Entries::Names(_));
+    }
+}
+
+impl Entries {
+    /// Returns the number of entries. All entries of a directory count as one.
+    fn count(&self) -> u64 {
+        match self {
+            Entries::Names(names) => names.len() as u64,
+            Entries::All | Entries::Tree => 1,
+        }
+    }
+
+    /// Returns the union of two sets of entries of the same directory.
+    pub(crate) fn merged_with(self, other: Entries) -> Entries {
+        match (self, other) {
+            (Entries::Names(names), Entries::Names(others)) => {
+                Entries::Names([names, others].concat())
+            }
+            (Entries::Tree, _) | (_, Entries::Tree) => Entries::Tree,
+            (Entries::All, Entries::All) => Entries::All,
+            (Entries::All, Entries::Names(names)) | (Entries::Names(names), Entries::All) => {
+                // `All` does not cover the contents of a new directory, but `Tree` does.
+                let has_dir = names.iter().any(|(_, is_dir)| *is_dir);
+                if has_dir { Entries::Tree } else { Entries::All }
             }
         }
     }
@@ -174,12 +211,18 @@ mod tests {
             entries: Entries::Names(vec![name("a"), name("b")]),
         };
         let mut unseen = Unseen::default();
-        unseen.add((0..1000).map(dir));
+        for number in (0..1000).rev() {
+            let ChangedDir { path, entries } = dir(number);
+            unseen.add(&path, entries);
+        }
         assert_eq!((unseen.counts.entries, unseen.counts.dirs), (2000, 1000));
         assert_eq!(unseen.dirs, (0..200).map(dir).collect::<Vec<_>>());
         assert!(!unseen.is_at_least);
-        unseen.add([ChangedDir { path: b"/x".to_vec(), entries: Entries::Tree }].into_iter());
+        unseen.add(b"/x", Entries::Tree);
         assert_eq!((unseen.counts.entries, unseen.is_at_least), (2001, true));
+        unseen.add(b"/0000", Entries::Tree);
+        assert_eq!((unseen.counts.entries, unseen.counts.dirs), (2000, 1001));
+        assert_eq!((&unseen.dirs[0].entries, unseen.dirs.len()), (&Entries::Tree, 200));
     }
 
     #[test]

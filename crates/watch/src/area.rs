@@ -1,5 +1,5 @@
-//! The areas that a watcher watches. Each root is an area, and so is each mount below a root. The
-//! watcher chooses one means of watching for each area.
+//! The areas that a watcher watches. Each root is an area, and so is each mount below a root. A root below another one on
+//! the same mount is a part of its area. The watcher chooses one means of watching for each area.
 //!
 //! Mounts come and go. [`Plan::make`] reads the mount table, and the watcher compares the plan with
 //! the areas that it watches. Neither accesses file systems of types that may not respond.
@@ -8,10 +8,11 @@ mod plan;
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use fsops::{Dir, FileKey};
+use fsops::Dir;
 
 use crate::answer::Unknown;
 use crate::notes::Notes;
@@ -31,6 +32,19 @@ pub enum Means {
     Unwatched(String),
 }
 
+/// A root, or a mount below a root, and the means by which the watcher watches it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watched {
+    /// The absolute path.
+    pub path: Vec<u8>,
+    /// True for a root, false for a mount below a root.
+    pub is_root: bool,
+    /// The type of its file system, such as `ext4`.
+    pub file_system: String,
+    /// The means by which the watcher watches it.
+    pub means: Means,
+}
+
 /// A part of a root.
 #[derive(Clone, Debug)]
 pub(crate) struct Area {
@@ -38,6 +52,15 @@ pub(crate) struct Area {
     pub(crate) means: Means,
     /// The identity of its file system in events of fanotify.
     pub(crate) fsid: u64,
+    /// The number of inotify watches that the area needs, if the user may not have as many.
+    pub(crate) needed: Option<u64>,
+}
+
+impl Area {
+    /// Returns whether the watcher watches the area.
+    pub(crate) fn is_watched(&self) -> bool {
+        !matches!(self.means, Means::Unwatched(_))
+    }
 }
 
 /// All areas, and the paths with a special meaning: the roots, and the files of lop itself.
@@ -63,12 +86,20 @@ impl Areas {
             .map(|(at, _)| at)
     }
 
+    /// Returns the area that contains a path.
+    pub(crate) fn of_path(&self, path: &[u8]) -> Option<&Area> {
+        let above = self.list.iter().filter(|area| is_at_or_below(&area.planned.path, path));
+        above.max_by_key(|area| area.planned.path.len())
+    }
+
     /// Opens the top directory of an area. Returns `None` if the path does not lead to this directory.
-    pub(crate) fn open(&self, at: usize) -> Option<Dir> {
-        let planned = &self.list.get(at)?.planned;
-        let dir = Dir::open(as_path(&planned.path)).ok()?;
-        let key: FileKey = dir.stat().ok()?.key();
-        (Some(key) == planned.key).then_some(dir)
+    pub(crate) fn open(&self, at: usize) -> io::Result<Option<Dir>> {
+        let Some(Area { planned, .. }) = self.list.get(at) else { return Ok(None) };
+        match Dir::open(as_path(&planned.path)) {
+            Ok(dir) => Ok((Some(dir.stat()?.key()) == planned.key).then_some(dir)),
+            Err(error) if fsops::is_gone(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns whether a path is a root or below one.
@@ -94,11 +125,7 @@ impl Areas {
     /// Fails if the watcher does not watch a directory, or has not watched it since the given number.
     pub(crate) fn check(&self, path: &[u8], since: u64) -> Result<(), Unknown> {
         let not_watched = || Unknown::NotWatched(path.to_vec());
-        let area = self.list.iter().filter(|area| is_at_or_below(&area.planned.path, path));
-        let area = area.max_by_key(|area| area.planned.path.len()).ok_or_else(not_watched)?;
-        if matches!(area.means, Means::Unwatched(_)) {
-            return Err(not_watched());
-        }
+        self.of_path(path).filter(|area| area.is_watched()).ok_or_else(not_watched)?;
         let roots = self.replaced.iter().filter(|(root, _)| is_at_or_below(root, path));
         match roots.max_by_key(|(_, number)| **number) {
             Some((root, number)) if since < *number => Err(Unknown::Replaced(root.clone())),
@@ -108,8 +135,8 @@ impl Areas {
 
     /// Returns the roots, and the mounts below them, that the watcher cannot watch.
     pub(crate) fn unwatched(&self) -> impl Iterator<Item = &[u8]> {
-        let unwatched = |area: &&Area| matches!(area.means, Means::Unwatched(_));
-        self.list.iter().filter(unwatched).map(|area| &area.planned.path[..])
+        let unwatched = self.list.iter().filter(|area| !area.is_watched());
+        unwatched.map(|area| &area.planned.path[..])
     }
 }
 

@@ -23,11 +23,10 @@ use libc::{
     FAN_ONDIR, FAN_Q_OVERFLOW,
 };
 
-use self::event::{Event, Inode};
+use self::event::{Event, Inode, Malformed};
 use self::links::Links;
 use self::resolve::Found;
 pub(crate) use self::resolve::Resolver;
-use crate::answer::Unknown;
 use crate::area::Areas;
 use crate::notes::Notes;
 
@@ -44,6 +43,14 @@ const MASK: u64 = FAN_CREATE
 
 /// Size of the buffer for events. It has room for several hundred events.
 const BUFFER_BYTES: usize = 64 << 10;
+
+/// Maximum number of waiting events, as [`Fanotify::waiting`] counts them: 64 MiB of events, or, before Linux 5.12, about
+/// three million. The queue has no limit, and each event takes about twice as much memory in the kernel. A process
+/// that changes files faster than the watcher can handle would otherwise fill the memory.
+const MAX_WAITING: u64 = (64 << 20) / 24;
+
+/// Number of buffers of events after which the watcher counts the waiting events again.
+const READS_PER_CHECK: u64 = 64;
 
 /// Maximum number of directories whose places the watcher remembers.
 const MAX_PLACES: usize = 8192;
@@ -67,6 +74,8 @@ pub(crate) struct Source {
     buffer: Vec<u8>,
     places: HashMap<Box<[u8]>, Place>,
     links: Links,
+    /// [`MAX_WAITING`], except in tests.
+    pub(crate) max_waiting: u64,
 }
 
 impl Source {
@@ -74,7 +83,8 @@ impl Source {
     pub(crate) fn new(queue: EventQueue) -> io::Result<Source> {
         let fanotify = Fanotify::new(queue)?;
         let (buffer, places) = (vec![0; BUFFER_BYTES], HashMap::new());
-        Ok(Source { fanotify, buffer, places, links: Links::default() })
+        let (links, max_waiting) = (Links::default(), MAX_WAITING);
+        Ok(Source { fanotify, buffer, places, links, max_waiting })
     }
 
     /// Watches the file system of a directory, and returns its identity in events. Fails if this process cannot open
@@ -97,13 +107,22 @@ impl Source {
 
     /// Reads all events that are waiting at the time of the call. Events that arrive later may stay in the queue.
     ///
+    /// Returns whether the path of an area did not lead to its directory meanwhile. The notes may then lack changes of
+    /// this area.
+    ///
     /// # Errors
     ///
-    /// Fails if it cannot read events, for example because the process has too many open files.
-    pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
+    /// Fails if it cannot read or handle events, for example because the process has too many open files, and if too
+    /// many events are waiting. Events are then lost.
+    pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<bool> {
         let mut buffer = std::mem::take(&mut self.buffer);
         let result = self.read_waiting(&mut buffer, areas, notes);
         self.buffer = buffer;
+        if result.is_err() {
+            // The lost events may have moved directories and created links.
+            self.places.clear();
+            self.links = Links::default();
+        }
         result
     }
 
@@ -112,9 +131,17 @@ impl Source {
         buffer: &mut [u8],
         areas: &mut Areas,
         notes: &mut Notes,
-    ) -> io::Result<()> {
-        let mut left = self.fanotify.waiting()?;
+    ) -> io::Result<bool> {
+        let (mut left, mut reads) = (self.fanotify.waiting()?, 0_u64);
+        let (mut is_outdated, mut lost) = (false, None);
         while left > 0 {
+            if reads.is_multiple_of(READS_PER_CHECK) && lost.is_none() {
+                let waiting = self.fanotify.waiting()?;
+                if waiting > self.max_waiting {
+                    (left, lost) = (waiting, Some(io::Error::other("too many events are waiting")));
+                }
+            }
+            reads += 1;
             let length = match self.fanotify.read(buffer) {
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
@@ -124,62 +151,63 @@ impl Source {
             let mut resolver = Resolver::default();
             for event in event::parse(&buffer[..length]) {
                 left = left.saturating_sub(1);
-                let Ok(event) = event else {
-                    notes.lose(Unknown::EventsLost);
-                    break;
-                };
-                self.handle(&event, areas, &mut resolver, notes);
+                // If an event is lost, the watcher discards all notes, so the remaining events do not matter.
+                if lost.is_none() {
+                    lost = self.handle(event, areas, &mut resolver, notes).err();
+                }
             }
+            is_outdated |= resolver.is_outdated();
         }
-        Ok(())
+        lost.map_or(Ok(is_outdated), Err)
     }
 
     fn handle(
         &mut self,
-        event: &Event<'_>,
+        event: Result<Event<'_>, Malformed>,
         areas: &mut Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
-    ) {
+    ) -> io::Result<()> {
+        let event = event.map_err(|Malformed| io::ErrorKind::InvalidData)?;
         let has = |bits| event.mask & bits != 0;
         if has(FAN_Q_OVERFLOW) {
-            return notes.lose(Unknown::EventsLost);
+            return Err(io::Error::other("the kernel has discarded events"));
         }
         let Some((dir, name)) = event.name else {
             // The link count has changed, or the kernel does not know the name.
-            if let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) {
-                self.note_relinked(file, areas, resolver, notes);
-            }
-            return;
+            return match event.inode.filter(|_| !has(FAN_ONDIR)) {
+                Some(file) => self.note_relinked(file, areas, resolver, notes),
+                None => Ok(()),
+            };
         };
         if name == b"." {
             // The event is about the directory itself. Changes of its entries cause further events.
-            return;
+            return Ok(());
         }
         if has(FAN_ONDIR) && has(FAN_MOVED_FROM | FAN_MOVED_TO) {
             self.places.clear();
             areas.renamed(name, notes);
         }
         let key = key_of(dir);
-        match self.place(&key, dir, areas, resolver) {
-            Ok(Some(Place::Inside(own))) => {
+        match self.place(&key, dir, areas, resolver)? {
+            Some(Place::Inside(own)) => {
                 if !own.iter().any(|own| own == name) {
                     let is_new_dir = has(FAN_ONDIR) && has(FAN_CREATE | FAN_MOVED_TO);
                     notes.name(&key, name, is_new_dir);
                 }
             }
-            Ok(Some(Place::Deep(above))) => notes.tree(above),
-            Ok(Some(Place::Outside) | None) => {
-                let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) else { return };
+            Some(Place::Deep(above)) => notes.tree(above),
+            Some(Place::Outside) | None => {
+                let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) else { return Ok(()) };
                 if has(FAN_CREATE) {
                     self.links.created(&key_of(file));
                 }
                 if has(FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVED_TO) {
-                    self.note_outside(file, areas, resolver, notes);
+                    self.note_outside(file, areas, resolver, notes)?;
                 }
             }
-            Err(_) => notes.lose(Unknown::EventsLost),
         }
+        Ok(())
     }
 
     /// Returns the place of a directory, or `None` if the directory is gone.
@@ -217,15 +245,12 @@ impl Source {
         areas: &Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
-    ) {
-        match resolver.stat(file, areas) {
-            Ok(Some(stat)) if stat.links > 0 => {
-                self.links.changed(&key_of(file), stat.links);
-                notes.inode(stat.device, stat.inode);
-            }
-            Ok(_) => {}
-            Err(_) => notes.lose(Unknown::EventsLost),
+    ) -> io::Result<()> {
+        if let Some(stat) = resolver.stat(file, areas)?.filter(|stat| stat.links > 0) {
+            self.links.changed(&key_of(file), stat.links);
+            notes.inode(stat.device, stat.inode, false);
         }
+        Ok(())
     }
 
     /// Notes a file that has changed through a name outside of the roots, if it has several names.
@@ -235,25 +260,38 @@ impl Source {
         areas: &Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
-    ) {
+    ) -> io::Result<()> {
         let key = key_of(file);
         if self.links.is_single(&key) {
-            return;
+            return Ok(());
         }
-        match resolver.stat(file, areas) {
-            Ok(Some(stat)) if stat.links > 1 => notes.inode(stat.device, stat.inode),
-            Ok(Some(stat)) if stat.links == 1 => self.links.add_single(&key),
-            Ok(_) => {}
-            Err(_) => notes.lose(Unknown::EventsLost),
+        match resolver.stat(file, areas)? {
+            Some(stat) if stat.links > 1 => notes.inode(stat.device, stat.inode, true),
+            Some(stat) if stat.links == 1 => self.links.add_single(&key),
+            _ => {}
         }
+        Ok(())
     }
 
-    /// Returns the paths below the roots of the directory with a key.
-    pub(crate) fn paths(key: &[u8], areas: &Areas, resolver: &mut Resolver) -> Vec<Vec<u8>> {
-        let Some(inode) = inode_of(key) else { return Vec::new() };
-        match resolver.find(inode, areas) {
-            Ok(Found::Paths(paths)) => paths,
-            _ => Vec::new(),
+    /// Returns the paths below the roots of the directory with a key. The list is empty if the directory is gone.
+    ///
+    /// # Errors
+    ///
+    /// Fails if it cannot find out whether the directory still exists.
+    pub(crate) fn paths(
+        key: &[u8],
+        areas: &Areas,
+        resolver: &mut Resolver,
+    ) -> io::Result<Vec<Vec<u8>>> {
+        let Some(inode) = inode_of(key) else { return Ok(Vec::new()) };
+        let found = resolver.find(inode, areas)?;
+        if resolver.is_outdated() {
+            return Err(io::Error::other("the path of an area leads to another directory"));
+        }
+        match found {
+            Found::Paths(paths) => Ok(paths),
+            // A directory whose path has become too long was moved, and the watcher has noted its new place.
+            Found::Gone | Found::Deep(_) => Ok(Vec::new()),
         }
     }
 }

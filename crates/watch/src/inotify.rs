@@ -5,9 +5,9 @@
 //! directory as a different one than before, so a scan walks all of it, and finds the changes from the time before the
 //! watch, too.
 //!
-//! When a process moves a directory, the watcher removes its watch, and those of the directories below it. If the
-//! directory is still below a root, the watcher adds the watches again when it appears there. If the kernel discards
-//! events, the table may be wrong, so the watcher adds all watches anew.
+//! When a process moves a directory, or makes it unreadable, the watcher removes its watch, and those of the directories
+//! below it. When the directory appears below a root or becomes readable again, the watcher adds the watches again. If the
+//! kernel discards events, the table may be wrong, so the watcher closes the source and creates a new one.
 
 mod table;
 mod walk;
@@ -17,15 +17,13 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use fsops::Stat;
 use rustix::fs::inotify::{CreateFlags, ReadFlags, Reader};
 use rustix::io::Errno;
 
 use self::table::Table;
-use crate::answer::Unknown;
-use crate::area::{Areas, OwnPaths};
+pub(crate) use self::walk::{Refused, watch_limit};
+use crate::area::OwnPaths;
 use crate::notes::Notes;
-use crate::paths::as_path;
 
 /// Size of the buffer for events. It has room for more than a thousand events.
 const BUFFER_BYTES: usize = 64 << 10;
@@ -69,9 +67,10 @@ impl Source {
         self.tops.contains_key(path)
     }
 
-    /// Removes the watches of an area.
+    /// Removes the watches of an area, except for directories that another area shows, too, because of a bind mount.
     pub(crate) fn forget_area(&mut self, path: &[u8]) {
-        if let Some(top) = self.tops.remove(path) {
+        let top = self.tops.remove(path);
+        if let Some(top) = top.filter(|&top| self.table.is_top(top, path)) {
             self.forget_tree(top);
         }
     }
@@ -86,8 +85,9 @@ impl Source {
     ///
     /// # Errors
     ///
-    /// Fails if it cannot read events.
-    pub(crate) fn drain(&mut self, areas: &mut Areas, notes: &mut Notes) -> io::Result<()> {
+    /// Fails if it cannot read events, or if the kernel has discarded some. Callers MUST then drop this source, because
+    /// its table may be wrong.
+    pub(crate) fn drain(&mut self, own: &OwnPaths, notes: &mut Notes) -> io::Result<()> {
         // This is an upper bound for the number of events, because events with names are longer.
         let mut left = rustix::io::ioctl_fionread(&self.fd)? / MIN_EVENT_BYTES;
         while left > 0 {
@@ -100,11 +100,9 @@ impl Source {
             left = left.saturating_sub(events.len() as u64);
             for event in events {
                 if event.bits.contains(ReadFlags::QUEUE_OVERFLOW) {
-                    notes.lose(Unknown::EventsLost);
-                    *self = Source::new()?;
-                    return Ok(());
+                    return Err(io::Error::other("the kernel has discarded events"));
                 }
-                self.handle(event, areas, notes);
+                self.handle(event, own, notes);
             }
         }
         Ok(())
@@ -124,14 +122,11 @@ impl Source {
         }
     }
 
-    fn handle(&mut self, event: Event, areas: &mut Areas, notes: &mut Notes) {
+    fn handle(&mut self, event: Event, own: &OwnPaths, notes: &mut Notes) {
         let Event { watch, bits, name } = event;
-        let top = || self.tops.iter().find(|(_, top)| **top == watch).map(|(path, _)| path.clone());
         if bits.contains(ReadFlags::IGNORED) {
             // The directory no longer exists, or its file system is no longer mounted.
-            if let Some(path) = top() {
-                self.tops.remove(&path);
-            }
+            self.tops.retain(|_, top| *top != watch);
             self.table.remove(watch);
             self.own.remove(&watch);
             return;
@@ -139,56 +134,85 @@ impl Source {
         if !self.table.contains(watch) {
             return;
         }
-        let Some(name) = name else {
-            // If directories appeared while the root had another name, they may have no watches.
-            if let Some(path) = top().filter(|_| bits.contains(ReadFlags::MOVE_SELF)) {
-                areas.replace(&path, notes);
-                self.forget_area(&path);
+        match name {
+            Some(name) => self.handle_entry(watch, bits, &name, own, notes),
+            // If directories appeared while the root had another name, they may have no watches. Before the next answer,
+            // `Watcher::update_areas` watches the area again, or marks it as unwatched.
+            None if bits.contains(ReadFlags::MOVE_SELF) => {
+                let tops = self.tops.iter().filter(|(_, top)| **top == watch);
+                let paths: Vec<_> = tops.map(|(path, _)| path.clone()).collect();
+                for path in paths {
+                    self.forget_area(&path);
+                }
             }
-            return;
-        };
-        if self.own.get(&watch).is_some_and(|names| names.contains(&name)) {
+            None => {}
+        }
+    }
+
+    /// Handles an event of the entry `name` of a watched directory.
+    fn handle_entry(
+        &mut self,
+        watch: i32,
+        bits: ReadFlags,
+        name: &[u8],
+        own: &OwnPaths,
+        notes: &mut Notes,
+    ) {
+        if self.own.get(&watch).is_some_and(|names| names.iter().any(|own| own == name)) {
             return;
         }
-        let is_dir = bits.contains(ReadFlags::ISDIR);
-        let appears = bits.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         // A directory that leaves may have been exchanged for another one, which then has the old name.
-        let leaves = bits.contains(ReadFlags::MOVED_FROM);
-        let is_new_dir = is_dir && (appears || leaves || bits.contains(ReadFlags::ATTRIB));
-        if is_new_dir && !appears && !leaves && self.watches_child(watch, &name) {
+        let is_moved =
+            bits.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO | ReadFlags::MOVED_FROM);
+        let is_dir = bits.contains(ReadFlags::ISDIR);
+        let is_new_dir = is_dir && (is_moved || bits.contains(ReadFlags::ATTRIB));
+        if is_new_dir && !is_moved && self.watches_child(watch, name) {
             // Only the metadata of the directory has changed, and this user can still read it.
             return;
         }
-        if is_dir
-            && (leaves || appears)
-            && let Some(child) = self.table.child(watch, &name)
-        {
-            self.forget_tree(child);
-        }
-        notes.name(&key_of(watch), &name, is_new_dir);
+        notes.name(&key_of(watch), name, is_new_dir);
         if is_new_dir {
-            self.watch_new(watch, &name, areas, notes);
+            if let Some(child) = self.table.child(watch, name) {
+                self.forget_tree(child);
+            }
+            self.watch_new(watch, name, own);
         }
     }
 
     /// Watches a directory that has appeared, and the directories below it.
-    fn watch_new(&mut self, parent: i32, name: &[u8], areas: &mut Areas, notes: &mut Notes) {
-        let Some(path) = self.table.top(parent) else { return };
-        let is_there = Stat::of_path(as_path(&path)).is_ok();
-        if !is_there || self.watch_below(&path, Some((parent, name)), &areas.own).is_err() {
+    fn watch_new(&mut self, parent: i32, name: &[u8], own: &OwnPaths) {
+        let Some((top, _)) = self.table.place(parent) else { return };
+        if self.watch_below(&top, Some((parent, name)), own).is_err() {
             // Before the next answer, `Watcher::update_areas` watches the area again or marks it as unwatched.
-            areas.replace(&path, notes);
-            self.forget_area(&path);
+            self.forget_area(&top);
         }
     }
 
-    /// Watches an area, and returns the number of its directories. Fails with the reason as text.
-    pub(crate) fn watch_area(&mut self, path: &[u8], own: &OwnPaths) -> Result<usize, String> {
-        let watched = self.watch_below(path, None, own);
+    /// Watches an area, and returns the number of its directories.
+    pub(crate) fn watch_area(&mut self, path: &[u8], own: &OwnPaths) -> Result<usize, Refused> {
+        let mut watched = self.watch_below(path, None, own);
+        if watched.is_ok() && !self.watches_area(path) {
+            let reason = "it cannot be read, or contains only files of lop".to_owned();
+            watched = Err(Refused { reason, needed: None });
+        }
         if watched.is_err() {
             self.forget_area(path);
         }
         watched
+    }
+
+    /// Watches the directory at `path`, which a mount has covered until now, and the directories below it. It is below
+    /// the top directory of the area at `area`.
+    pub(crate) fn watch_uncovered(&mut self, area: &[u8], path: &[u8], own: &OwnPaths) {
+        let Some(&top) = self.tops.get(area) else { return };
+        let area = area.strip_suffix(b"/").unwrap_or(area);
+        let below = path.strip_prefix(area).unwrap_or_default();
+        let mut names = below.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+        let Some(name) = names.next_back() else { return };
+        // If a directory in between has no watch, this user cannot read it, or events are waiting that lead to it.
+        if let Some(parent) = names.try_fold(top, |parent, name| self.table.child(parent, name)) {
+            self.watch_new(parent, name, own);
+        }
     }
 
     /// Removes a watch, and those of the directories below.

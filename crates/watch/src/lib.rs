@@ -38,8 +38,8 @@ mod status;
 mod watcher;
 
 pub use answer::{Answer, ChangedDir, Changes, Counts, Entries, Position, Unknown, Unseen};
-pub use area::Means;
+pub use area::{Means, Watched};
 pub use client::{NoWatcher, ask, ask_unseen};
 pub use socket::watcher_paths;
 pub use status::{Control, Status};
-pub use watcher::{Options, StartError, Watched, Watcher};
+pub use watcher::{Options, StartError, Watcher};

@@ -44,13 +44,32 @@ pub(crate) struct Question {
     pub(crate) since: Option<Position>,
 }
 
-/// Encodes a message with its header. Returns `None` if the message is longer than `max` bytes.
+/// Encodes a message with its header. Returns `None` as soon as the message gets longer than `max` bytes.
 pub(crate) fn encode(message: &impl Serialize, max: u32) -> Option<Vec<u8>> {
-    let head = [MAGIC, [0; 4]].concat();
-    let mut bytes = postcard::to_extend(message, head).ok()?;
-    let length = u32::try_from(bytes.len() - 8).ok().filter(|&length| length <= max)?;
+    let mut encoded = Limited { bytes: [MAGIC, [0; 4]].concat(), left: max as usize };
+    postcard::to_io(message, &mut encoded).ok()?;
+    let mut bytes = encoded.bytes;
+    let length = u32::try_from(bytes.len() - 8).ok()?;
     bytes[4..8].copy_from_slice(&length.to_le_bytes());
     Some(bytes)
+}
+
+/// Bytes in memory, up to a maximum length.
+struct Limited {
+    bytes: Vec<u8>,
+    left: usize,
+}
+
+impl Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.left = self.left.checked_sub(bytes.len()).ok_or(io::ErrorKind::FileTooLarge)?;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A connection whose operations fail after a point in time, however slowly the peer works.

@@ -9,6 +9,7 @@ use runtime::Mutex;
 use rustix::event::EventfdFlags;
 
 use crate::answer::Counts;
+use crate::area::Watched;
 
 /// Changes that no answer contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,7 +25,7 @@ pub struct Status {
     pub answered: Option<Instant>,
 }
 
-/// Returns the status of a watcher, and stops it. All clones control the same watcher.
+/// Returns the state of a watcher, and stops it. All clones control the same watcher.
 #[derive(Clone, Debug)]
 pub struct Control(Arc<Shared>);
 
@@ -32,13 +33,20 @@ pub struct Control(Arc<Shared>);
 struct Shared {
     /// The status, and the number of the last change.
     status: Mutex<(Status, u64)>,
+    watched: Mutex<Arc<Vec<Watched>>>,
     stop: OwnedFd,
+    check: OwnedFd,
 }
 
 impl Control {
     pub(crate) fn new() -> io::Result<Control> {
-        let stop = rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        Ok(Control(Arc::new(Shared { status: Mutex::new((Status::default(), 0)), stop })))
+        let eventfd = || rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK);
+        Ok(Control(Arc::new(Shared {
+            status: Mutex::new((Status::default(), 0)),
+            watched: Mutex::default(),
+            stop: eventfd()?,
+            check: eventfd()?,
+        })))
     }
 
     /// Returns the status: the changes that no answer contains.
@@ -46,16 +54,46 @@ impl Control {
         self.0.status.lock().0
     }
 
+    /// Returns the roots and the mounts below them. A root below another one on the same mount is part of its area, and
+    /// not in the list. The list changes when a mount appears or disappears, when a root is removed or replaced, and when
+    /// the system refuses watches for new directories.
+    pub fn watched(&self) -> Arc<Vec<Watched>> {
+        Arc::clone(&self.0.watched.lock())
+    }
+
+    /// Tells the watcher to compare its roots with the file system, and to try again to watch those that it does not
+    /// watch. Does not wait until it has done so.
+    pub fn check(&self) {
+        set(&self.0.check);
+    }
+
     /// Tells the watcher to stop, and does not wait until it has stopped.
     pub fn stop(&self) {
-        // The write can fail only if the counter is full, after almost 2^64 calls. The descriptor is
-        // then readable anyway.
-        let _full = rustix::io::write(&self.0.stop, &1_u64.to_ne_bytes());
+        set(&self.0.stop);
     }
 
     /// Returns a descriptor that is readable after [`Control::stop`].
     pub(crate) fn stopped(&self) -> BorrowedFd<'_> {
         self.0.stop.as_fd()
+    }
+
+    /// Returns a descriptor that is readable after [`Control::check`].
+    pub(crate) fn checks(&self) -> BorrowedFd<'_> {
+        self.0.check.as_fd()
+    }
+
+    /// Notes that the watcher starts a check.
+    pub(crate) fn start_check(&self) {
+        // The read can fail only if the counter is zero.
+        let _zero = rustix::io::read(&self.0.check, &mut [0; 8]);
+    }
+
+    /// Stores the roots and the mounts below them.
+    pub(crate) fn publish(&self, watched: Vec<Watched>) {
+        let mut known = self.0.watched.lock();
+        if **known != watched {
+            *known = Arc::new(watched);
+        }
     }
 
     /// Stores the time of an answer to a scan.
@@ -80,4 +118,11 @@ impl Control {
             _ => (Status { counts, ..status }, number),
         };
     }
+}
+
+/// Makes an eventfd readable.
+fn set(eventfd: &OwnedFd) {
+    // The write can fail only if the counter is full, after almost 2^64 calls. The descriptor is
+    // then readable anyway.
+    let _full = rustix::io::write(eventfd, &1_u64.to_ne_bytes());
 }

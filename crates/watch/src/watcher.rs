@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use thiserror::Error;
 
-use crate::area::{Area, Areas, Means, OwnPaths};
+use crate::answer::Unknown;
+use crate::area::{Area, Areas, OwnPaths, Watched};
 use crate::notes::Notes;
 use crate::socket::{Socket, Taken, watcher_paths};
 use crate::status::Control;
@@ -50,19 +51,6 @@ pub enum StartError {
     /// The system refuses another resource that the watcher needs.
     #[error("the system refuses a resource that the watcher needs")]
     System(#[source] io::Error),
-}
-
-/// A root, or a mount below a root, and the means by which the watcher watches it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Watched {
-    /// The absolute path.
-    pub path: Vec<u8>,
-    /// True for a root, false for a mount below a root.
-    pub is_root: bool,
-    /// The type of its file system, such as `ext4`.
-    pub file_system: String,
-    /// The means by which the watcher watches it.
-    pub means: Means,
 }
 
 /// A watcher.
@@ -143,6 +131,11 @@ impl Watcher {
             if ready.is_stopped {
                 return Ok(());
             }
+            if ready.is_check {
+                self.control.start_check();
+                self.update_areas();
+                self.retry_unwatched();
+            }
             if ready.has_new_mounts {
                 self.update_areas();
             }
@@ -168,6 +161,7 @@ impl Watcher {
             PollFd::from_borrowed_fd(self.control.stopped(), PollFlags::IN),
             PollFd::from_borrowed_fd(self.mount_table.as_fd(), PollFlags::PRI),
             PollFd::from_borrowed_fd(self.socket.listener.as_fd(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.control.checks(), PollFlags::IN),
         ];
         if left.is_none() {
             let sources = self.sources().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN));
@@ -183,7 +177,8 @@ impl Watcher {
             is_stopped: is_ready(&fds[0]),
             has_new_mounts: is_ready(&fds[1]),
             has_clients: is_ready(&fds[2]),
-            has_events: fds[3..].iter().any(is_ready),
+            is_check: is_ready(&fds[3]),
+            has_events: fds[4..].iter().any(is_ready),
         })
     }
 
@@ -194,23 +189,31 @@ impl Watcher {
 
     /// Reads all events that are waiting.
     fn drain(&mut self) {
-        let mut results = Vec::new();
+        let (mut is_lost, mut is_outdated) = (false, false);
         if let Ok(fanotify) = &mut self.fanotify {
-            results.push(fanotify.drain(&mut self.areas, &mut self.notes));
+            match fanotify.drain(&mut self.areas, &mut self.notes) {
+                Ok(outdated) => is_outdated = outdated,
+                Err(_) => is_lost = true,
+            }
         }
-        if let Some(inotify) = &mut self.inotify {
-            results.push(inotify.drain(&mut self.areas, &mut self.notes));
+        if let Some(inotify) = &mut self.inotify
+            && inotify.drain(&self.areas.own, &mut self.notes).is_err()
+        {
+            // The number of sources is limited, so this one has to be closed before `update_areas` creates another one.
+            self.inotify = None;
+            is_lost = true;
         }
-        if results.iter().any(Result::is_err) {
-            self.notes.lose(crate::answer::Unknown::EventsLost);
+        if is_lost {
+            self.notes.lose(Unknown::EventsLost);
         }
-        let inotify = self.inotify.as_ref();
-        let is_lost = |area: &Area| {
-            matches!(area.means, Means::Inotify(..))
-                && !inotify.is_some_and(|inotify| inotify.watches_area(&area.planned.path))
-        };
-        if self.areas.list.iter().any(is_lost) {
-            self.update_areas();
+        let has_lost_area = self.areas.list.iter().any(|area| self.has_lost(area));
+        let is_changed = (is_outdated || has_lost_area) && self.update_areas();
+        if is_outdated && !is_changed {
+            // Another mount covered an area only for a moment, so its directories seemed to be outside.
+            if let Ok(fanotify) = &mut self.fanotify {
+                fanotify.forget_places();
+            }
+            self.notes.lose(Unknown::EventsLost);
         }
     }
 }
@@ -221,6 +224,7 @@ struct Ready {
     is_stopped: bool,
     has_new_mounts: bool,
     has_clients: bool,
+    is_check: bool,
     has_events: bool,
 }
 

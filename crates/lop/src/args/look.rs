@@ -20,7 +20,7 @@ Examples:
   lop look ~/Pictures           Start in a directory
   lop look --color never        Use no colours")]
 pub(crate) struct LookArgs {
-    /// Directory to start in [default: the lowest one that contains all files]
+    /// Directory to start in [default: the deepest directory that contains all files]
     #[arg(value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
 }

@@ -22,14 +22,14 @@ use runtime::age;
 Examples:
   lop watch                     Watch all directories in the catalog
   lop watch /srv/photos         Watch this one only
-  lop watch --scan-every 2h     Scan at the latest two hours after a change
+  lop watch --scan-every 2h     Scan no later than two hours after a change
   lop watch --scan-every never  Leave the scans to a timer")]
 pub(crate) struct WatchArgs {
     /// Directories to watch [default: those that were scanned]
     #[arg(value_name = "ROOT")]
     pub(crate) roots: Vec<PathBuf>,
 
-    /// Scan at the latest AGE after a change, or never
+    /// Scan no later than AGE after a change; 'never' leaves scans to you
     ///
     /// A scan starts earlier if nothing has changed for a minute. AGE is a whole number with a unit: s, min, h, d, w, mo
     /// (30 days) or y (365 days).

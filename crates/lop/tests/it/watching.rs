@@ -1,9 +1,10 @@
 //! `lop watch`: what it prints, its scans, and its end. Tests of the library compare its answers with the file system.
 
 use std::fs;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
-use testkit::{Ending, NOBODY, Running, Signal, TEST_TIMEOUT, TreeBuilder, When, skipped};
+use testkit::{Ending, NOBODY, Running, Sandbox, Signal, TEST_TIMEOUT, TreeBuilder, When, skipped};
 
 use crate::configured::{command, configure};
 use crate::lop::{Lop, settle};
@@ -70,10 +71,7 @@ fn changes_are_scanned() {
     assert_eq!(output.stderr_str(), "");
     let lines: Vec<&str> = output.stdout_str().lines().collect();
     assert!(lines[0].starts_with("Watching  ") && lines[0].contains("/t: "), "{lines:?}");
-    assert_eq!(
-        lines[1],
-        "Scans     now, then after a quiet minute, at the latest 1s after a change"
-    );
+    assert_eq!(lines[1], "Scans     now, then 1min after the last change, or 1s after the first");
     assert!(!socket(&lop).exists());
 }
 
@@ -173,6 +171,145 @@ fn directories_that_cannot_be_watched_are_named() {
     assert!(text.starts_with("Unwatched /proc: the kernel generates its files"), "{text}");
     let running = start(&lop, &["--scan-every", "never", "t", "/proc"]);
     assert_eq!(end(running, Signal::TERM).ending, Ending::Code(3));
+}
+
+#[test]
+fn directories_that_disappear_are_left_out_until_they_are_back() {
+    let lop = Lop::with(&tree().dir("t/sub").file("u/x", "x"));
+    let mut running = start(&lop, &["--scan-every", "1s", "t", "t/sub", "u"]);
+    wait_until(|| remembered(&lop) == 4);
+    fs::remove_dir_all(lop.path("u")).expect("removed");
+    fs::remove_dir_all(lop.path("t/sub")).expect("removed");
+    for (count, name) in ["d", "e", "f"].iter().enumerate() {
+        fs::write(lop.path("t").join(name), "new").expect("written");
+        wait_until(|| remembered(&lop) == 5 + count as u64);
+    }
+    assert!(running.wait_for(&When::Stderr(b"/u is no longer watched: No such file".into())));
+    lop.lay(&TreeBuilder::new().file("u/y", "y").file("t/sub/z", "z"));
+    assert!(running.wait_for(&When::Stderr(b"/u is watched again\n".into())));
+    // The catalog keeps the files of a missing root.
+    wait_until(|| lop.run(["file", "u/y"]).ending == Ending::Code(0));
+    wait_until(|| lop.run(["file", "t/sub/z"]).ending == Ending::Code(0));
+    let output = end(running, Signal::TERM);
+    output.code(3);
+    let lines = output.stderr_str().lines().count();
+    assert_eq!(lines, 2, "each is reported once: {}", output.stderr_str());
+    let areas = output.stdout_str().lines().filter(|line| line.contains(": ")).count();
+    assert_eq!(areas, 2, "one area contains t/sub: {}", output.stdout_str());
+}
+
+#[test]
+fn scanned_directory_that_is_missing_at_the_start_is_watched_later() {
+    let lop = Lop::with(&tree().file("u/x", "x"));
+    lop.remember(["t"]);
+    lop.remember(["u"]);
+    fs::rename(lop.path("u"), lop.path("away")).expect("renamed");
+    let mut running = start(&lop, &["--scan-every", "1s"]);
+    fs::rename(lop.path("away"), lop.path("u")).expect("renamed");
+    assert!(running.wait_for(&When::Stderr(b"/u is watched again\n".into())));
+    fs::write(lop.path("u/y"), "y").expect("written");
+    wait_until(|| lop.run(["file", "u/y"]).ending == Ending::Code(0));
+    let output = end(running, Signal::TERM);
+    output.code(3);
+    assert!(output.stdout_str().contains("/u: No such file"), "{}", output.stdout_str());
+    fs::remove_dir_all(lop.path("u")).expect("removed");
+    fs::remove_dir_all(lop.path("t")).expect("removed");
+    fails(&lop.run(["watch"]), 5, "/u is not watched: No such file");
+}
+
+#[test]
+fn directories_in_a_tree_that_was_scanned_with_options_are_left_to_the_user() {
+    let lop = Lop::with(&tree().file("t/sub/x.o", "x").file("u/y", "y"));
+    lop.remember(["--exclude", "*.o", "t"]);
+    let running = start(&lop, &["--scan-every", "1s", "t/sub", "u"]);
+    wait_until(|| remembered(&lop) == 4);
+    fs::write(lop.path("t/sub/z.o"), "z").expect("written");
+    fs::write(lop.path("u/z"), "z").expect("written");
+    wait_until(|| remembered(&lop) == 5);
+    assert_ne!(lop.run(["file", "t/sub/z.o"]).ending, Ending::Code(0));
+    let output = end(running, Signal::TERM);
+    let text = output.success().stdout_str();
+    assert!(text.contains("/t/sub only when you scan it, because /"), "{text}");
+    assert!(text.contains("/t was scanned with --exclude *.o\n"), "{text}");
+}
+
+/// A `lop watch` in a user namespace, which has limits of its own for inotify.
+struct Limited {
+    running: Running,
+    /// The sandbox of `unshare`.
+    _sandbox: Sandbox,
+}
+
+impl Limited {
+    /// Starts `lop watch` with a limit for sources and one for watches. Returns `None` if the system has no user
+    /// namespaces.
+    fn start(lop: &Lop, [sources, watches]: [&str; 2], roots: &[&str]) -> Option<Limited> {
+        let unshare = ["--user", "--map-root-user"];
+        if !Command::new("unshare").args(unshare).arg("true").status().is_ok_and(|s| s.success()) {
+            skipped("no user namespaces");
+            return None;
+        }
+        fs::create_dir_all(lop.catalog().parent().expect("a directory")).expect("made");
+        let script = "cd /proc/sys/user && echo $1 > max_inotify_instances && \
+                      echo $2 > max_inotify_watches && cd \"$3\" && shift 3 && exec \"$@\"";
+        let sandbox = Sandbox::new("unshare");
+        let command = sandbox.command().args(unshare).args(["sh", "-c", script, "sh"]);
+        let command = command.args([sources, watches]).arg(lop.work());
+        let command = command.args([env!("CARGO_BIN_EXE_lop"), "watch", "--scan-every", "1s"]);
+        let command = command.arg("--catalog").arg(lop.catalog()).args(roots.iter().copied());
+        let mut running = command.spawn();
+        assert!(running.wait_for(&When::Stdout(READY.into())), "it does not watch");
+        Some(Limited { running, _sandbox: sandbox })
+    }
+
+    /// Raises the limit of watches.
+    fn raise(&self, watches: u32) {
+        let script = format!("echo {watches} > /proc/sys/user/max_inotify_watches");
+        let target = format!("--target={}", self.running.pid());
+        let status =
+            Command::new("nsenter").args(["--user", &target, "sh", "-c", &script]).status();
+        assert!(status.expect("nsenter").success());
+    }
+}
+
+#[test]
+fn limit_that_is_reached_later_is_reported_and_can_be_raised() {
+    let lop = Lop::with(&tree().dir("u"));
+    let Some(mut limited) = Limited::start(&lop, ["8", "10"], &["t", "u"]) else { return };
+    wait_until(|| remembered(&lop) == 3);
+    for number in 0..20 {
+        fs::create_dir(lop.path("t").join(number.to_string())).expect("made");
+    }
+    let message = b"/t is no longer watched: 21 directories need a watch each, and the limit";
+    assert!(limited.running.wait_for(&When::Stderr(message.into())));
+    fs::write(lop.path("u/d"), "new").expect("written");
+    wait_until(|| remembered(&lop) == 4);
+    limited.raise(100);
+    assert!(limited.running.wait_for(&When::Stderr(b"/t is watched again\n".into())));
+    fs::write(lop.path("t/19/e"), "new").expect("written");
+    wait_until(|| remembered(&lop) == 5);
+    end(limited.running, Signal::TERM).code(3);
+}
+
+#[test]
+fn directories_are_watched_again_after_events_were_lost_even_if_only_one_source_is_allowed() {
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").expect("a limit");
+    let limit: u64 = limit.trim().parse().expect("a number");
+    let lop = Lop::with(&tree());
+    let Some(mut limited) = Limited::start(&lop, ["1", "1000"], &["t"]) else { return };
+    wait_until(|| remembered(&lop) == 3);
+    assert!(limited.running.signal(Signal::STOP));
+    // Each file causes two events: it is created, and closed after writing. The catalog does not contain empty files.
+    for number in 0..limit / 2 + 100 {
+        fs::File::create(lop.path("t").join(number.to_string())).expect("created");
+    }
+    fs::write(lop.path("t/d"), "new").expect("written");
+    fs::create_dir(lop.path("t/late")).expect("made");
+    assert!(limited.running.signal(Signal::CONT));
+    wait_until(|| remembered(&lop) == 4);
+    fs::write(lop.path("t/late/file"), "new").expect("written");
+    wait_until(|| remembered(&lop) == 5);
+    end(limited.running, Signal::TERM).success();
 }
 
 #[test]

@@ -2,11 +2,11 @@
 
 use fsops::{Dir, FileKey, Mounts};
 
-use crate::paths::as_path;
+use crate::paths::{as_path, is_at_or_below};
 
 /// Types of file systems that another host or a program provides. Their files can change without
 /// this kernel noticing, and they may not respond.
-const REMOTE: [&[u8]; 16] = [
+const REMOTE: [&[u8]; 21] = [
     b"9p",
     b"afs",
     b"beegfs",
@@ -15,14 +15,19 @@ const REMOTE: [&[u8]; 16] = [
     b"coda",
     b"fuse",
     b"gfs2",
+    b"gpfs",
+    b"hostfs",
     b"lustre",
     b"ncpfs",
     b"nfs",
     b"nfs4",
     b"ocfs2",
     b"orangefs",
+    b"prl_fs",
     b"smb3",
+    b"vboxsf",
     b"virtiofs",
+    b"vmhgfs",
 ];
 
 /// An area to watch.
@@ -61,18 +66,30 @@ impl Plan {
         }
         all.sort_by(|a, b| a.path.cmp(&b.path));
         all.dedup_by(|a, b| a.path == b.path);
-        Plan(all)
+        // A root below another one on the same mount is a part of its area. If both were areas, each directory could be
+        // in two areas.
+        let mut areas: Vec<Planned> = Vec::new();
+        for planned in all {
+            let contains = |area: &Planned| {
+                area.mount == planned.mount && is_at_or_below(&area.path, &planned.path)
+            };
+            if !areas.iter().any(contains) {
+                areas.push(planned);
+            }
+        }
+        Plan(areas)
     }
 }
 
 /// Returns the area at a path, or `None` for a mount that a scan does not enter.
 fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planned> {
-    if kind == b"autofs" && !is_root {
-        // Accessing the path would mount its file system.
-        return None;
-    }
     let kind = String::from_utf8_lossy(kind).into_owned();
     let found = Planned { path: path.to_vec(), mount, key: None, fsid: 0, kind, obstacle: None };
+    if found.kind == "autofs" {
+        // Accessing the path would mount its file system.
+        let obstacle = "its file system is not mounted".to_owned();
+        return is_root.then_some(Planned { obstacle: Some(obstacle), ..found });
+    }
     if is_remote(found.kind.as_bytes()) {
         let obstacle = "its files can change without the kernel noticing".to_owned();
         return Some(Planned { obstacle: Some(obstacle), ..found });
@@ -97,6 +114,8 @@ fn is_remote(kind: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use testkit::TreeBuilder;
+
     use super::{Plan, is_remote};
 
     #[test]
@@ -104,9 +123,21 @@ mod tests {
         for kind in ["nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "fuse.mergerfs", "9p", "fuse"] {
             assert!(is_remote(kind.as_bytes()), "{kind}");
         }
+        for kind in ["vboxsf", "vmhgfs", "fuse.vmhgfs-fuse", "prl_fs", "gpfs", "hostfs"] {
+            assert!(is_remote(kind.as_bytes()), "{kind}");
+        }
         for kind in ["ext4", "xfs", "btrfs", "tmpfs", "fuseblk", "overlay", "vfat", "zfs"] {
             assert!(!is_remote(kind.as_bytes()), "{kind}");
         }
+    }
+
+    #[test]
+    fn roots_below_other_roots_are_parts_of_their_areas() {
+        let tree = TreeBuilder::new().dir("r/a/b").dir("ra").make_in_memory();
+        let path = |name: &str| tree.path().join(name).into_os_string().into_encoded_bytes();
+        let Plan(all) = Plan::make(&["r/a/b", "ra", "r", "r/a/b"].map(path));
+        let paths: Vec<_> = all.into_iter().map(|area| area.path).collect();
+        assert_eq!(paths, ["r", "ra"].map(path));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Turns handles into paths and metadata.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -35,9 +36,16 @@ pub(crate) struct Resolver {
     /// The open top directories of areas, by their index in [`Areas`]. `None` if [`Areas::open`] found
     /// none.
     dirs: HashMap<usize, Option<Dir>>,
+    is_outdated: bool,
 }
 
 impl Resolver {
+    /// Returns whether the path of an area did not lead to its directory. The results then lack what only this area
+    /// shows.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.is_outdated
+    }
+
     /// Finds the paths of a directory below the roots.
     pub(super) fn find(&mut self, inode: Inode<'_>, areas: &Areas) -> io::Result<Found> {
         let mut paths = Vec::new();
@@ -79,8 +87,14 @@ impl Resolver {
 
     /// Opens an inode through a mount.
     fn open(&mut self, at: usize, inode: Inode<'_>, areas: &Areas) -> io::Result<Option<OwnedFd>> {
-        let dir = self.dirs.entry(at).or_insert_with(|| areas.open(at));
-        let Some(dir) = dir else { return Ok(None) };
+        let dir = match self.dirs.entry(at) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => entry.insert(areas.open(at)?),
+        };
+        let Some(dir) = dir else {
+            self.is_outdated = true;
+            return Ok(None);
+        };
         let is_busy = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
         let mut opened = dir.open_handle(inode.kind, inode.handle);
         for _ in 0..BUSY_ATTEMPTS {

@@ -1,12 +1,11 @@
 //! Adds watches for a directory and everything below it on the same mount.
 
-use std::collections::HashSet;
 use std::ffi::CString;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
 
-use fsops::{Dir, DirBuffer, Kind, Mounts};
+use fsops::{Dir, DirBuffer, Kind};
 use runtime::quantity::{count, counted};
 use rustix::fs::inotify::{WatchFlags, add_watch};
 use rustix::io::Errno;
@@ -15,7 +14,8 @@ use super::Source;
 use crate::area::OwnPaths;
 use crate::paths::{as_path, joined};
 
-/// The events to watch: those that the fanotify source watches, and the events of the directory itself.
+/// The events to watch: those that the fanotify source watches. If the kernel already watches a directory, for example as
+/// the top directory of an area, these events do not replace the others.
 const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
@@ -23,17 +23,31 @@ const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::ATTRIB)
-    .union(WatchFlags::MOVE_SELF)
-    .union(WatchFlags::DELETE_SELF);
+    .union(WatchFlags::MASK_ADD);
 
 /// The file with the maximum number of watches of a user.
 const LIMIT: &str = "/proc/sys/fs/inotify/max_user_watches";
+
+/// The reason why the watcher does not watch an area.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) reason: String,
+    /// The number of directories, if the user may not have as many watches.
+    pub(crate) needed: Option<u64>,
+}
+
+impl Refused {
+    fn new(path: &[u8], error: &io::Error) -> Refused {
+        let reason = format!("cannot watch {}: {}", as_path(path).display(), fsops::io_text(error));
+        Refused { reason, needed: None }
+    }
+}
 
 /// A directory that needs a watch.
 struct Waiting {
     /// Its path below the top directory of the area.
     below: Vec<u8>,
-    /// The watch of its parent. `None` for the top directory, and if the parent has no watch.
+    /// The watch of its parent. `None` for the top directory, and if the user may not have more watches.
     parent: Option<i32>,
 }
 
@@ -42,50 +56,46 @@ impl Source {
     /// `top`, and returns the number of directories. Leaves out directories that this user cannot read,
     /// because a scan cannot read them either.
     ///
-    /// Fails with the reason as text if it cannot open the top directory or add a watch, or if the area has more
-    /// directories than a user may watch.
+    /// Fails if it cannot open the top directory, list a directory or add a watch, or if the area has more directories
+    /// than a user may watch.
     pub(super) fn watch_below(
         &mut self,
         top: &[u8],
         start: Option<(i32, &[u8])>,
         own: &OwnPaths,
-    ) -> Result<usize, String> {
-        let text = |error: io::Error| fsops::io_text(&error);
-        let top_dir = Dir::open(as_path(top)).map_err(text)?;
-        let mount = top_dir.stat().map_err(text)?.mount;
+    ) -> Result<usize, Refused> {
+        let top_dir = open_top(top).map_err(|error| Refused::new(top, &error))?;
         let start = match start {
             None => Waiting { below: Vec::new(), parent: None },
-            Some((parent, name)) => match self.table.path_below_top(parent) {
-                Some(path) => Waiting { below: below(&path, name), parent: Some(parent) },
+            Some((parent, name)) => match self.table.place(parent) {
+                Some((_, path)) => Waiting { below: below(&path, name), parent: Some(parent) },
                 None => return Ok(0),
             },
         };
-        // The walk does not open mount points, because a mount may not respond. It does not read the
-        // mount table for a directory that has just appeared, because it hardly ever contains a mount.
-        let mounts = if start.below.is_empty() { mounts_below(top) } else { HashSet::new() };
         let (mut stack, mut buffer) = (vec![start], DirBuffer::default());
         let (mut dirs, mut is_full) = (0, false);
         while let Some(next) = stack.pop() {
             let path = if next.below.is_empty() { top.to_vec() } else { joined(top, &next.below) };
-            if own.contains_dir(&path) || mounts.contains(&path) {
+            let failed = |error: io::Error| Refused::new(&path, &error);
+            if own.contains_dir(&path) {
                 continue;
             }
-            // The directory may be gone or unreadable.
-            let Ok(dir) = open(&top_dir, &next.below) else { continue };
-            if dir.stat().map_or(true, |stat| stat.mount != mount) {
-                continue;
-            }
+            let Some(dir) = open(&top_dir, &next.below).map_err(failed)? else { continue };
+            let added = if is_full {
+                Err(Errno::NOSPC)
+            } else {
+                self.add(&dir, &next, top, own.names_in(&path))
+            };
+            let watch = match added {
+                Ok(Some(watch)) => Some(watch),
+                Ok(None) => continue,
+                // The walk continues without watches, to count the directories for the message.
+                Err(Errno::NOSPC) => None,
+                Err(error) => return Err(failed(error.into())),
+            };
+            is_full = watch.is_none();
             dirs += 1;
-            let mut watch = None;
-            if !is_full {
-                match self.add(&dir, &next, top, own.names_in(&path)) {
-                    Ok(added) => watch = added,
-                    // The walk continues without watches, to count the directories for the message.
-                    Err(Errno::NOSPC) => is_full = true,
-                    Err(error) => return Err(text(error.into())),
-                }
-            }
-            let children = subdirs(&dir, &mut buffer).into_iter();
+            let children = subdirs(&dir, &mut buffer).map_err(failed)?.into_iter();
             stack.extend(
                 children.map(|name| Waiting { below: below(&next.below, &name), parent: watch }),
             );
@@ -96,17 +106,16 @@ impl Source {
     /// Returns whether this user can read the subdirectory `name` of a watched directory, and the table
     /// contains its watch.
     pub(super) fn watches_child(&self, parent: i32, name: &[u8]) -> bool {
-        let (Some(top), Some(path)) = (self.table.top(parent), self.table.path_below_top(parent))
-        else {
-            return false;
-        };
-        let dir = Dir::open(as_path(&top)).and_then(|top| open(&top, &below(&path, name)));
+        let Some((top, path)) = self.table.place(parent) else { return false };
+        let dir = open_top(&top).and_then(|top| open(&top, &below(&path, name)));
         // If the directory has a watch, the kernel returns it instead of adding another one.
-        let watch = dir.ok().and_then(|dir| add_watch(&self.fd, descriptor(&dir), EVENTS).ok());
+        let watch =
+            dir.ok().flatten().and_then(|dir| add_watch(&self.fd, descriptor(&dir), EVENTS).ok());
         watch.is_some_and(|watch| self.table.is_child(watch, parent, name))
     }
 
-    /// Adds the watch of a directory. Returns `None` if the directory is gone or this user cannot read it.
+    /// Adds the watch of a directory. Returns `None` if the directory is gone, if this user cannot read it, or if the
+    /// table is outdated.
     fn add(
         &mut self,
         dir: &Dir,
@@ -114,23 +123,33 @@ impl Source {
         top: &[u8],
         own: Vec<Vec<u8>>,
     ) -> Result<Option<i32>, Errno> {
-        let watch = match add_watch(&self.fd, descriptor(dir), EVENTS) {
+        let is_top = waiting.below.is_empty();
+        let events = if is_top { EVENTS | WatchFlags::MOVE_SELF } else { EVENTS };
+        let watch = match add_watch(&self.fd, descriptor(dir), events) {
             Ok(watch) => watch,
-            Err(Errno::ACCESS | Errno::NOENT) => return Ok(None),
+            Err(Errno::ACCESS | Errno::NOENT) if !is_top => return Ok(None),
             Err(error) => return Err(error),
         };
-        if waiting.below.is_empty() {
-            self.tops.insert(top.to_vec(), watch);
-            self.table.add(watch, None, top);
-        } else {
-            let name = waiting.below.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-            self.table.add(watch, waiting.parent, name);
+        let name = waiting.below.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        if !self.table.add(watch, waiting.parent, if is_top { top } else { name }) {
+            self.forget_tree(watch);
+            return Ok(None);
         }
+        if is_top {
+            self.tops.insert(top.to_vec(), watch);
+        }
+        self.own.remove(&watch);
         if !own.is_empty() {
             self.own.insert(watch, own);
         }
         Ok(Some(watch))
     }
+}
+
+/// Returns the maximum number of watches of a user, or 0 if it is unknown.
+pub(crate) fn watch_limit() -> u64 {
+    let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse().ok());
+    limit.unwrap_or(0)
 }
 
 /// Returns a short path that leads to an open directory through its descriptor. It works however long
@@ -139,46 +158,82 @@ fn descriptor(dir: &Dir) -> String {
     format!("/proc/self/fd/{}", dir.as_fd().as_raw_fd())
 }
 
-/// Returns the mount points below a path.
-fn mounts_below(path: &[u8]) -> HashSet<Vec<u8>> {
-    Mounts::read().points_below(path).map(<[u8]>::to_vec).collect()
+/// Opens the top directory of an area. Fails if this user cannot search it.
+fn open_top(path: &[u8]) -> io::Result<Dir> {
+    Dir::open(as_path(path))?.open_child(c".")
 }
 
-fn open(top: &Dir, below: &[u8]) -> io::Result<Dir> {
-    if below.is_empty() { top.open_child(c".") } else { top.open_below(below) }
+/// Opens a directory below the top directory of an area. Returns `None` if it is gone, if another file system is mounted
+/// on it, which may not respond, or if this user cannot list it and search it.
+fn open(top: &Dir, below: &[u8]) -> io::Result<Option<Dir>> {
+    let opened =
+        if below.is_empty() { top.open_child(c".") } else { top.open_below_same_mount(below) };
+    // If the user cannot search a directory, the watcher must notice when the user can, because it has to watch the
+    // subdirectories then.
+    let opened = opened.and_then(|dir| dir.stat_child(c".").map(|_| dir));
+    match opened {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if is_left_out(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Returns whether an error means that a directory is not part of the area, or that a scan cannot read it either.
+fn is_left_out(error: &io::Error) -> bool {
+    let is_mount = error.raw_os_error() == Some(libc::EXDEV);
+    fsops::is_gone(error) || is_mount || error.kind() == io::ErrorKind::PermissionDenied
 }
 
 fn below(dir: &[u8], name: &[u8]) -> Vec<u8> {
     if dir.is_empty() { name.to_vec() } else { joined(dir, name) }
 }
 
-/// Returns the names of the subdirectories, up to the first error.
-fn subdirs(dir: &Dir, buffer: &mut DirBuffer) -> Vec<Vec<u8>> {
+/// Returns the names of the subdirectories. If the directory is removed in the meantime, some may be missing.
+fn subdirs(dir: &Dir, buffer: &mut DirBuffer) -> io::Result<Vec<Vec<u8>>> {
     let (mut found, mut unknown): (_, Vec<CString>) = (Vec::new(), Vec::new());
-    // An error ends the list. This function ignores it, because a scan reports it.
-    let _unread = dir.for_each(buffer, |item| match item.kind {
+    let listed = dir.for_each(buffer, |item| match item.kind {
         Kind::Dir => found.push(item.name.to_bytes().to_vec()),
         Kind::Unknown => unknown.push(item.name.to_owned()),
         _ => {}
     });
     for name in unknown {
-        if dir.stat_child(&name).is_ok_and(|stat| stat.kind == Kind::Dir) {
-            found.push(name.into_bytes());
+        match dir.stat_child(&name) {
+            Ok(stat) if stat.kind == Kind::Dir => found.push(name.into_bytes()),
+            Err(error) if !is_left_out(&error) => return Err(error),
+            _ => {}
         }
     }
-    found
+    match listed {
+        Err(error) if !is_left_out(&error) => Err(error),
+        _ => Ok(found),
+    }
 }
 
 /// Returns the message for a limit that is too low, with the command that raises it.
-fn too_many(dirs: usize) -> String {
-    let dirs = dirs as u64;
-    let limit = fs::read_to_string(LIMIT).ok().and_then(|text| text.trim().parse().ok());
-    let limit: u64 = limit.unwrap_or(0);
+fn too_many(dirs: usize) -> Refused {
+    let (dirs, limit) = (dirs as u64, watch_limit());
     let needed = counted(dirs, "directory needs a watch", "directories need a watch each");
-    format!(
+    let reason = format!(
         "{needed}, and the limit fs.inotify.max_user_watches is {}; raise it with \
          'sysctl fs.inotify.max_user_watches={}'",
         count(limit),
         (limit + dirs).next_multiple_of(65_536)
-    )
+    );
+    Refused { reason, needed: Some(dirs) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::is_left_out;
+
+    #[test]
+    fn only_directories_that_a_scan_cannot_read_are_left_out() {
+        let is_left_out = |&number: &i32| is_left_out(&io::Error::from_raw_os_error(number));
+        let left_out = [libc::EACCES, libc::ENOENT, libc::ENOTDIR, libc::ELOOP, libc::EXDEV];
+        assert!(left_out.iter().all(is_left_out));
+        let unknown = [libc::EIO, libc::ENOMEM, libc::EMFILE, libc::ENFILE, libc::ENAMETOOLONG];
+        assert!(!unknown.iter().any(is_left_out));
+    }
 }

@@ -47,6 +47,20 @@ fn message_that_is_too_long_is_not_encoded() {
     assert!(encode(&vec![7_u8; 1000], 1002).is_some());
 }
 
+/// Claims to contain more numbers than fit in memory.
+struct Endless;
+
+impl serde::Serialize for Endless {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(0..1_u64 << 50)
+    }
+}
+
+#[test]
+fn encoding_stops_at_the_maximum_length() {
+    assert!(encode(&Endless, 1000).is_none());
+}
+
 #[test]
 fn message_that_ends_early_is_an_error() {
     let bytes = encode(&answer(), MAX_ANSWER_BYTES).expect("short enough");

@@ -1,6 +1,5 @@
 //! Receives the questions of clients, and answers them.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -27,6 +26,7 @@ impl Watcher {
         while let Ok((stream, _)) = self.socket.listener.accept() {
             // If the connection fails, the client reports the error.
             let _failed = self.answer_client(stream);
+            self.control.update(self.notes.fresh(), self.notes.number());
         }
     }
 
@@ -44,7 +44,10 @@ impl Watcher {
         connection.extend(CLIENT_TIMEOUT);
         connection.send(&bytes.unwrap_or_default())?;
         if let Request::Changes(question) = &request {
-            self.forget_answered(question);
+            // A scan first asks without roots whether a watcher runs. This answer contains no changes.
+            if !question.roots.is_empty() {
+                self.forget_answered(question);
+            }
             self.control.answered();
         }
         Ok(())
@@ -67,28 +70,23 @@ impl Watcher {
     fn unseen(&mut self, roots: &[(Vec<u8>, Option<Position>)]) -> Unseen {
         self.update_areas();
         self.drain();
-        let (mut answer, mut known) = (Unseen::default(), BTreeMap::<u64, Vec<Vec<u8>>>::new());
+        let (mut answer, mut known) = (Unseen::default(), Vec::new());
         for (root, since) in roots {
             match self.number_known(root, *since) {
-                Ok(since) => known.entry(since).or_default().push(root.clone()),
+                Ok(since) => known.push((root.clone(), since)),
                 Err(reason) => answer.unknown.push((root.clone(), reason)),
             }
         }
-        for path in self.areas.unwatched().filter(|path| is_below(known.values().flatten(), path)) {
+        let known_roots = || known.iter().map(|(root, _)| root);
+        for path in self.areas.unwatched().filter(|path| is_below(known_roots(), path)) {
             answer.unknown.push((path.to_vec(), Unknown::NotWatched(path.to_vec())));
         }
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
-        let mut by_path = BTreeMap::new();
-        for (since, roots) in known {
-            // `number_known` has checked these roots and this position, so their changes are known.
-            let Ok(changes) = self.notes.changes(&roots, since, &mut directories) else { continue };
-            for dir in changes.dirs {
-                // If roots contain each other, several of them contain this directory. The iteration starts with
-                // the oldest position, and since then most entries have changed.
-                by_path.entry(dir.path).or_insert(dir.entries);
-            }
+        if let Err(reason) = self.notes.unseen(&known, &mut directories, &mut answer) {
+            let unknown = known.into_iter().map(|(root, _)| (root, reason.clone()));
+            answer = Unseen { unknown: answer.unknown, ..Unseen::default() };
+            answer.unknown.extend(unknown);
         }
-        answer.add(by_path.into_iter().map(|(path, entries)| ChangedDir { path, entries }));
         answer
     }
 
@@ -106,7 +104,11 @@ impl Watcher {
         if since.session == self.session { Ok(since.number) } else { Err(Unknown::OtherSession) }
     }
 
-    fn changes_since(&mut self, roots: &[Vec<u8>], since: u64) -> Result<Changes, Unknown> {
+    pub(super) fn changes_since(
+        &mut self,
+        roots: &[Vec<u8>],
+        since: u64,
+    ) -> Result<Changes, Unknown> {
         for root in roots {
             self.areas.check(root, since)?;
         }
@@ -124,11 +126,11 @@ impl Watcher {
     /// remaining changes.
     fn forget_answered(&mut self, question: &Question) {
         let mut directories = Sources::new(&self.areas, self.inotify.as_ref());
-        let are_all = self.areas.roots.iter().all(|root| question.roots.contains(root));
-        self.notes.answered(&question.roots, are_all, &mut directories);
+        let all = &self.areas.roots;
+        self.notes.answered(&question.roots, all, &mut directories);
         let since = question.since.filter(|since| since.session == self.session);
         let Some(since) = since.filter(|since| since.number <= self.notes.number()) else { return };
-        self.notes.discard(&question.roots, since.number, are_all, &mut directories);
+        self.notes.discard(&question.roots, since.number, all, &mut directories);
     }
 }
 
@@ -159,10 +161,10 @@ impl<'w> Sources<'w> {
 }
 
 impl Directories for Sources<'_> {
-    fn paths(&mut self, key: &[u8]) -> Vec<Vec<u8>> {
+    fn paths(&mut self, key: &[u8]) -> io::Result<Vec<Vec<u8>>> {
         if key.first() == Some(&fanotify::KEY) {
             return fanotify::Source::paths(key, self.areas, &mut self.resolver);
         }
-        self.inotify.and_then(|source| source.path(key)).into_iter().collect()
+        Ok(self.inotify.and_then(|source| source.path(key)).into_iter().collect())
     }
 }

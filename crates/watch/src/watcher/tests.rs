@@ -1,9 +1,9 @@
-//! Tests of events that the kernel discards. No thread reads the events, so the queues overflow.
+//! Tests of events that are lost. No thread reads the events, so the tests decide when the watcher does.
 
 use std::fs::File;
 
 use fsops::EventQueue;
-use testkit::{TempTree, TreeBuilder, skipped};
+use testkit::{Mount, TempTree, TreeBuilder, skipped};
 
 use super::{Options, Watcher};
 use crate::answer::{Answer, Position, Unknown};
@@ -82,4 +82,49 @@ fn unlimited_queue_loses_nothing() {
     let position = ask(&mut watcher, None).position;
     overflow(&tree);
     assert!(ask(&mut watcher, Some(position)).changes.is_ok());
+}
+
+/// The path of a directory may be unknown to the watcher, so it has to forget the places of directories as well.
+#[test]
+fn events_beyond_the_limit_are_lost_and_places_are_determined_again() {
+    let tree = TreeBuilder::new().dir("r").dir("dir").make_in_memory();
+    let mut watcher = watcher(&tree);
+    let Ok(source) = &mut watcher.fanotify else {
+        return skipped("only root may watch whole file systems");
+    };
+    source.max_waiting = 100;
+    File::create(tree.path().join("dir/outside")).expect("created");
+    let position = ask(&mut watcher, None).position;
+    for number in 0..200 {
+        File::create(tree.path().join(format!("r/{number}"))).expect("created");
+    }
+    rustix::fs::rename(tree.path().join("dir"), tree.path().join("r/dir")).expect("renamed");
+    let answer = ask(&mut watcher, Some(position));
+    assert_eq!(answer.changes, Err(Unknown::EventsLost));
+    File::create(tree.path().join("r/dir/inside")).expect("created");
+    let changes = ask(&mut watcher, Some(answer.position)).changes.expect("known");
+    let dirs: Vec<_> = changes.dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
+    assert_eq!(dirs, [tree.path().join("r/dir")]);
+}
+
+#[test]
+fn notes_are_kept_while_another_mount_covers_the_root() {
+    let tree = TreeBuilder::new().dir("r/dir").dir("other").make_in_memory();
+    let mut watcher = watcher(&tree);
+    if watcher.watched()[0].means != Means::Fanotify {
+        return skipped("only root may watch whole file systems");
+    }
+    let roots = watcher.areas.roots.clone();
+    let since = ask(&mut watcher, None).position.number;
+    File::create(tree.path().join("r/dir/new")).expect("created");
+    watcher.drain();
+    let cover = Mount::bind(tree.path().join("other"), tree.path().join("r")).expect("mounted");
+    assert_eq!(watcher.changes_since(&roots, since), Err(Unknown::EventsLost));
+    File::create(tree.path().join("other/new")).expect("created");
+    let Ok(source) = &mut watcher.fanotify else { return };
+    let is_outdated = source.drain(&mut watcher.areas, &mut watcher.notes);
+    assert!(is_outdated.expect("read"), "the directory may be below the root");
+    drop(cover);
+    let changes = watcher.changes_since(&roots, since).expect("known");
+    assert_eq!(changes.dirs.len(), 1, "{changes:?}");
 }

@@ -5,10 +5,10 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use testkit::{TEST_TIMEOUT, TempTree, TreeBuilder};
-use watch::{NoWatcher, Options, StartError, Unknown, Watcher, ask, watcher_paths};
+use watch::{Means, NoWatcher, Options, StartError, Unknown, Watcher, ask, watcher_paths};
 
 use crate::running::{By, Running};
 use crate::state::is_named;
@@ -116,6 +116,52 @@ fn status_counts_changes() {
     let status = running.control.status();
     assert!(status.first.is_some() && status.first <= status.last);
     assert!(status.answered.is_some() && status.answered <= status.first);
+}
+
+#[test]
+fn question_without_roots_keeps_the_counts() {
+    let tree = TreeBuilder::new().dir("r").make_temp();
+    let running = start(&tree);
+    let _answer = running.position();
+    for _ in 0..3 {
+        fs::write(tree.path().join("r/file"), "x").expect("written");
+        assert_eq!(running.counts(), watch::Counts { entries: 1, dirs: 1 });
+        ask(&running.catalog, &[], None, TEST_TIMEOUT).expect("an answer");
+    }
+    // A full scan asks again, with its roots and without a position.
+    let _answer = running.position();
+    assert_eq!(running.counts(), watch::Counts::default());
+}
+
+/// Waits until the watcher watches its root, or does not watch it.
+fn wait_for_watched(running: &Running, is_watched: bool) {
+    let start = Instant::now();
+    let watches = || !matches!(running.control.watched()[0].means, Means::Unwatched(_));
+    while watches() != is_watched {
+        running.control.check();
+        assert!(start.elapsed() < TEST_TIMEOUT, "{:?}", running.control.watched());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn check_finds_roots_that_are_gone_or_back() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TreeBuilder::new().dir("r").make_temp();
+        let root = tree.path().join("r");
+        let Some(running) = Running::start(by, &[&root]) else { continue };
+        assert_eq!(*running.control.watched(), running.watched);
+        for _ in 0..2 {
+            fs::remove_dir_all(&root).expect("removed");
+            wait_for_watched(&running, false);
+            fs::create_dir(&root).expect("made");
+            wait_for_watched(&running, true);
+            let since = running.position();
+            fs::write(root.join("new"), "x").expect("written");
+            let changes = running.changes(since).expect("known");
+            assert!(is_named(&changes, &root.join("new")), "{by:?}: {changes:?}");
+        }
+    }
 }
 
 #[test]

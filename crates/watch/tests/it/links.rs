@@ -97,3 +97,25 @@ fn other_files_outside_are_not_noted() {
         assert_eq!(running.changes(position), Ok(watch::Changes::default()), "{by:?}");
     });
 }
+
+#[test]
+fn changes_through_other_names_are_counted_but_new_names_are_not() {
+    let tree = TreeBuilder::new()
+        .file("r/file", "text")
+        .hard_link("r/file", "out/link")
+        .file("out/other", "text")
+        .make_temp();
+    let Some(running) = Running::start(By::Fanotify, &[&tree.path().join("r")]) else { return };
+    let _answer = running.position();
+    // A program that uses links as locks must not cause scans.
+    for _ in 0..3 {
+        fs::hard_link(tree.path().join("out/other"), tree.path().join("out/lock")).expect("linked");
+        fs::remove_file(tree.path().join("out/lock")).expect("removed");
+        assert_eq!(running.counts(), watch::Counts::default());
+    }
+    append(tree.path().join("out/link"));
+    assert_eq!(running.counts(), watch::Counts { entries: 1, dirs: 0 });
+    assert!(running.control.status().first.is_some(), "a scan starts");
+    let _answer = running.position();
+    assert_eq!(running.counts(), watch::Counts::default());
+}

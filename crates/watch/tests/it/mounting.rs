@@ -46,20 +46,62 @@ fn mounts_below_a_root_are_noticed() {
             let changes = ask();
             assert!(is_named(&changes, &point.join("new")), "{by:?}: {changes:?}");
             assert!(!is_named(&changes, &point.join("before")), "{by:?}: {changes:?}");
-            // The watcher keeps the mount busy only while it reads events.
-            let unmount = || rustix::mount::unmount(mount.path(), UnmountFlags::empty());
-            let start = Instant::now();
-            while let Err(error) = unmount() {
-                assert!(start.elapsed() < TEST_TIMEOUT, "{error}");
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            std::mem::forget(mount);
+            unmount(mount);
             let changes = ask();
             assert!(is_named(&changes, &point.join("hidden")), "{by:?}: {changes:?}");
             write(point.join("hidden"));
             let changes = ask();
             assert!(is_named(&changes, &point.join("hidden")), "{by:?}: {changes:?}");
             assert!(!is_named(&changes, &tree.path().join("r/other/x")), "{by:?}: {changes:?}");
+        }
+    });
+}
+
+/// Unmounts a file system. The watcher keeps it busy while it reads events.
+fn unmount(mount: Mount) {
+    let start = Instant::now();
+    while let Err(error) = rustix::mount::unmount(mount.path(), UnmountFlags::empty()) {
+        assert!(start.elapsed() < TEST_TIMEOUT, "{error}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::mem::forget(mount);
+}
+
+#[test]
+fn directories_that_a_mount_has_covered_since_the_start_are_watched_afterwards() {
+    with_both(|by| {
+        let tree = TreeBuilder::new().dir("r/x/point/a/b").make_temp();
+        let disk = Mount::new(FileSystem::Tmpfs, 0).expect("mounted");
+        let point = tree.path().join("r/x/point");
+        let mount = Mount::bind(disk.path(), &point).expect("mounted");
+        let Some(running) = Running::start(by, &[&tree.path().join("r")]) else { return };
+        unmount(mount);
+        let mut position = running.position();
+        for name in ["new", "a/new", "a/b/new"] {
+            write(point.join(name));
+            let answer = running.ask(Some(position));
+            let changes = answer.changes.expect("known");
+            assert!(is_named(&changes, &point.join(name)), "{by:?}: {changes:?}");
+            position = answer.position;
+        }
+    });
+}
+
+#[test]
+fn directories_stay_watched_after_a_second_mount_of_them_disappears() {
+    with_both(|by| {
+        let tree = TreeBuilder::new().dir("r/a/sub").dir("r/b").make_temp();
+        let path = |name: &str| tree.path().join(name);
+        let mount = Mount::bind(path("r/a"), path("r/b")).expect("mounted");
+        let Some(running) = Running::start(by, &[&path("r")]) else { return };
+        unmount(mount);
+        let position = running.position();
+        for name in ["r/a/new", "r/a/sub/new", "r/b/new"] {
+            write(path(name));
+        }
+        let changes = running.changes(position).expect("known");
+        for name in ["r/a/new", "r/a/sub/new", "r/b/new"] {
+            assert!(is_named(&changes, &path(name)), "{by:?} {name}: {changes:?}");
         }
     });
 }

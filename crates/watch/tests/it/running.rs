@@ -81,6 +81,15 @@ impl Running {
         ask_unseen(&self.catalog, roots.collect(), TEST_TIMEOUT).expect("an answer")
     }
 
+    /// Returns the counts of the watcher after it has read all events.
+    pub(crate) fn counts(&self) -> Counts {
+        // The watcher updates the counts after each answer.
+        for _ in 0..2 {
+            let _unseen = self.unseen(None);
+        }
+        self.control.status().counts
+    }
+
     /// Waits until the watcher has counted as many changes.
     #[track_caller]
     pub(crate) fn wait_for_counts(&self, counts: Counts) {
@@ -110,10 +119,11 @@ impl Drop for Running {
     }
 }
 
-/// Makes fanotify refuse this thread.
+/// Makes fanotify refuse this thread, and makes the modes of directories apply to it.
 fn drop_privilege() {
     let mut sets = capabilities(None).expect("known");
-    sets.effective.remove(CapabilitySet::SYS_ADMIN);
+    let all_files = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
+    sets.effective.remove(CapabilitySet::SYS_ADMIN | all_files);
     set_capabilities(None, sets).expect("fewer capabilities");
 }
 

@@ -146,7 +146,8 @@ impl Client<'_> {
         let since = Position { session: last.position.watcher, number: last.position.number };
         let answer = self.ask(roots, Some(since)).ok_or(Unused::Expected)?;
         let noted = answer.changes.map_err(|reason| Unused::Because(reason.to_string()))?;
-        writer.index_for_changes()?;
+        // A full scan does not need these indexes.
+        writer.index_for_changes().map_err(|error| Unused::Because(error.to_string()))?;
         let unsettled = catalog.unsettled(&absolute)?.ok_or_else(|| {
             Unused::Because(
                 "the last scan left too many files that have to be examined again".into(),

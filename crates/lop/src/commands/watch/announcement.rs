@@ -1,11 +1,13 @@
 //! Prints which directories are watched, and by which means.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 
 use catalog::WatchedRoot;
 use serde::Serialize;
 use watch::{Means, Watched};
 
+use super::roots::WatchedRoots;
 use crate::args::ScanEvery;
 use crate::error::CommandError;
 use crate::output::formats::{JsonPath, document};
@@ -16,22 +18,26 @@ use crate::settings::{Settings, Verbosity};
 
 /// The message with which `lop watch` starts.
 pub(super) struct Announcement<'a> {
-    pub(super) watched: &'a [Watched],
+    /// The roots and the mounts below them.
+    pub(super) areas: &'a [Watched],
     pub(super) every: &'a ScanEvery,
-    /// Roots that are not scanned automatically, because their last scan had typed options.
-    pub(super) with_options: Vec<&'a WatchedRoot>,
+    pub(super) roots: WatchedRoots<'a>,
 }
 
 impl Announcement<'_> {
     /// Prints the message as lines, or as a JSON document.
     pub(super) fn print(&self, settings: &Settings) -> Result<(), CommandError> {
         if settings.json {
-            let watched = self.watched.iter().map(WatchedDocument::new).collect();
+            let watched = self.areas.iter().map(WatchedDocument::new).collect();
             let text = document(&Document { watched });
             stdout::print(|out| writeln!(out, "{text}"))?;
             return Ok(());
         }
         if settings.verbosity == Verbosity::Quiet {
+            for area in self.areas.iter().filter(|area| area.is_root && is_unwatched(area)) {
+                let text = format!(" is not watched: {}", means(area));
+                settings.complain(&[&area.path[..], text.as_bytes()].concat());
+            }
             return Ok(());
         }
         stdout::print(|out| self.write(out, settings.stdout.names))?;
@@ -45,34 +51,45 @@ impl Announcement<'_> {
         let mut line = |title: &str, path: &[u8], text: &str| {
             write!(out, "{title:<10}")?;
             out.write_all(&names.show_line(path))?;
-            writeln!(out, "{text}")
+            out.write_all(&[&names.show_text(text.as_bytes()), &b"\n"[..]].concat())
         };
-        let is_unwatched = |area: &&Watched| matches!(area.means, Means::Unwatched(_));
         let mut title = "Watching";
-        for area in self.watched.iter().filter(|area| !is_unwatched(area)) {
+        for area in self.areas.iter().filter(|area| !is_unwatched(area)) {
             line(std::mem::take(&mut title), &area.path, &format!(": {}", means(area)))?;
         }
         let mut title = "Unwatched";
-        for area in self.watched.iter().filter(is_unwatched) {
+        for area in self.areas.iter().filter(|area| is_unwatched(area)) {
             line(std::mem::take(&mut title), &area.path, &format!(": {}", means(area)))?;
         }
         let ScanEvery(longest, typed) = self.every;
         let when = match longest {
             Some(_) => {
-                format!("now, then after a quiet minute, at the latest {typed} after a change")
+                format!("now, then 1min after the last change, or {typed} after the first")
             }
             None => "only when you run 'lop scan'".to_owned(),
         };
-        let roots = self.watched.iter().filter(|area| area.is_root && !is_unwatched(area)).count();
-        if roots > self.with_options.len() {
+        if !self.roots.plain.is_empty() {
             line("Scans", b"", &when)?;
         }
-        for root in self.with_options.iter().filter(|_| self.every.0.is_some()) {
-            let text = format!(" only when you scan it, with {}", root.options);
-            line("", &root.path, &text)?;
+        for (path, scanned) in self.roots.with_options.iter().filter(|_| longest.is_some()) {
+            let path = path.as_os_str().as_bytes();
+            line("", path, &format!(" only when you scan it, {}", reason(path, scanned)))?;
         }
         Ok(())
     }
+}
+
+fn is_unwatched(area: &Watched) -> bool {
+    matches!(area.means, Means::Unwatched(_))
+}
+
+/// Returns the reason why `lop watch` does not scan the root at `path`: the options of the last scan of a root.
+fn reason(path: &[u8], scanned: &WatchedRoot) -> String {
+    if scanned.path == path {
+        return format!("with {}", scanned.options);
+    }
+    let other = String::from_utf8_lossy(&scanned.path);
+    format!("because {other} was scanned with {}", scanned.options)
 }
 
 /// Returns the means by which an area is watched, or the reason why it is not watched.

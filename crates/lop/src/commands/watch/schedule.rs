@@ -60,16 +60,25 @@ impl Schedule {
             None => (first, last),
         });
         let changed = changed.filter(|(_, last)| self.started.is_none_or(|start| *last > start));
-        let after_changes =
-            changed.map(|(first, last)| (first + every).min(last + QUIET.min(every)));
+        let after_changes = changed.map(|(first, last)| (first + every).min(last + self.quiet()));
         if self.is_needed {
             return Some(self.rest_until);
         }
         let full = self.full_at.map(|at| at + FULL_EVERY);
         let after_others = status.answered.filter(|&at| self.confirmed.is_none_or(|end| at > end));
-        let after_others = after_others.map(|at| at + QUIET.min(every));
+        let after_others = after_others.map(|at| at + self.quiet());
         let at = after_changes.into_iter().chain(full).chain(after_others).min()?;
         Some(at.max(self.rest_until))
+    }
+
+    /// Returns whether scans are started.
+    pub(super) fn is_automatic(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// Returns the time without changes after which a scan starts.
+    pub(super) fn quiet(&self) -> Duration {
+        QUIET.min(self.every.unwrap_or(QUIET))
     }
 
     /// Notes the start of a scan. Returns whether it has to be a full scan.
@@ -86,11 +95,7 @@ impl Schedule {
             self.confirmed = Some(now);
             self.full_at = if self.is_full { self.started } else { self.full_at };
         }
-        let rest = if is_done {
-            took.max(QUIET.min(self.every.unwrap_or(QUIET)))
-        } else {
-            self.every.unwrap_or(QUIET)
-        };
+        let rest = if is_done { took.max(self.quiet()) } else { self.every.unwrap_or(QUIET) };
         self.rest_until = now + rest;
     }
 
