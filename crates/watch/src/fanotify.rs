@@ -202,8 +202,9 @@ impl Source {
                 if has(FAN_CREATE) {
                     self.links.created(&key_of(file));
                 }
-                if has(FAN_MODIFY | FAN_CLOSE_WRITE | FAN_ATTRIB | FAN_MOVED_TO) {
-                    self.note_outside(file, areas, resolver, notes)?;
+                let is_written = has(FAN_MODIFY | FAN_CLOSE_WRITE);
+                if is_written || has(FAN_ATTRIB | FAN_MOVED_TO) {
+                    self.note_outside(file, is_written, areas, resolver, notes)?;
                 }
             }
         }
@@ -257,6 +258,7 @@ impl Source {
     fn note_outside(
         &mut self,
         file: Inode<'_>,
+        is_written: bool,
         areas: &Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
@@ -266,7 +268,7 @@ impl Source {
             return Ok(());
         }
         match resolver.stat(file, areas)? {
-            Some(stat) if stat.links > 1 => notes.inode(stat.device, stat.inode, true),
+            Some(stat) if stat.links > 1 => notes.inode(stat.device, stat.inode, is_written),
             Some(stat) if stat.links == 1 => self.links.add_single(&key),
             _ => {}
         }

@@ -49,8 +49,7 @@ pub(crate) trait Directories {
 struct InodeNote {
     /// The number of the last change.
     number: u64,
-    /// The number of the last change that may have changed the contents or the metadata, or 0 if only the link count has
-    /// changed.
+    /// The number of the last change that counts, or 0 if none does.
     counted: u64,
 }
 
@@ -123,9 +122,9 @@ impl Notes {
         self.limit();
     }
 
-    /// Notes that a file has changed through a name that is outside of the roots or unknown. `is_counted` is false if only
-    /// its link count has changed. Such a change is part of the next answer, but is no reason for a scan: a program that
-    /// uses links as locks would otherwise cause a scan every minute.
+    /// Notes that a file has changed through a name that is outside of the roots or unknown. `is_counted` is false if a
+    /// process has not written to it. Such a change is part of the next answer, but is no reason for a scan: most of
+    /// these files have no name below a root, and a program that uses links as locks would cause a scan every minute.
     pub(crate) fn inode(&mut self, device: u64, inode: u64, is_counted: bool) {
         self.number += 1;
         let note = self.inodes.entry((device, inode)).or_insert_with(|| {

@@ -51,10 +51,10 @@ fn assert_lost_once(watcher: &mut Watcher, tree: &TempTree) {
 fn overflow_of_fanotify_is_unknown() {
     let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
     let mut watcher = watcher(&tree);
-    let Ok(source) = fanotify::Source::new(EventQueue::Limited) else {
+    if watcher.watched()[0].means != Means::Fanotify {
         return skipped("only root may watch whole file systems");
-    };
-    watcher.fanotify = Ok(source);
+    }
+    watcher.fanotify = Ok(fanotify::Source::new(EventQueue::Limited).expect("a source"));
     watcher.areas.list.clear();
     watcher.update_areas();
     assert_eq!(watcher.watched()[0].means, Means::Fanotify);

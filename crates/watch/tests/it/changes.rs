@@ -269,7 +269,8 @@ fn changes_of_own_files_are_not_noted() {
         write(&catalog, "x");
         fs::create_dir_all(tree.path().join("state/catalog.runs/1")).expect("made");
         write(tree.path().join("state/catalog.runs/1/journal"), "x");
-        assert_eq!(running.changes(position), Ok(watch::Changes::default()), "{by:?}");
+        // Other tests make links on this file system, which the watcher notes.
+        assert_eq!(running.changes(position).expect("known").dirs, [], "{by:?}");
         write(tree.path().join("state/other"), "x");
         let changes = running.changes(position).expect("known");
         assert_eq!(changes.dirs.len(), 1, "{changes:?}");
