@@ -123,7 +123,8 @@ fn groups_are_decided_with_the_keyboard_alone_also_on_a_phone() {
     browser.press("1");
     browser.wait_for_text("main", "1 decided");
     browser.press("j");
-    browser.wait_for("tr[data-ordinal]");
+    // The page ignores the key until it shows the next group.
+    browser.wait_for_text("p.outcome", "Undecided");
     browser.press("x");
     browser.wait_for_text("main", "1 left alone");
     browser.press("/");

@@ -8,6 +8,7 @@ use serde::Serialize;
 use watch::{Means, Watched};
 
 use super::roots::WatchedRoots;
+use super::schedule::QUIET;
 use crate::args::ScanEvery;
 use crate::error::CommandError;
 use crate::output::formats::{JsonPath, document};
@@ -63,6 +64,7 @@ impl Announcement<'_> {
         }
         let ScanEvery(longest, typed) = self.every;
         let when = match longest {
+            Some(longest) if *longest <= QUIET => format!("now, then {typed} after a change"),
             Some(_) => {
                 format!("now, then 1min after the last change, or {typed} after the first")
             }

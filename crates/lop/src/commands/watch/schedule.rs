@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use watch::Status;
 
 /// Time without changes after which a scan starts.
-const QUIET: Duration = Duration::from_secs(60);
+pub(super) const QUIET: Duration = Duration::from_secs(60);
 
 /// Maximum time between two full scans.
 const FULL_EVERY: Duration = Duration::from_secs(24 * 3600);
