@@ -35,7 +35,7 @@ pub(crate) const MAX_COMPLETE: u32 = 16;
 /// may have changed since it was scanned. One volume would not be enough, because it may not be mounted.
 const FEW: usize = 8;
 
-/// Maximum number of rows of a content among which its representatives are searched for.
+/// Maximum number of rows of a content that the search for its representatives reads.
 const MAX_SEARCHED: usize = 1024;
 
 /// The changed entries of a tree, matched with the catalog.

@@ -159,7 +159,7 @@ impl View for PlanView {
 pub(crate) struct OutcomeView {
     outcome: Remote<Acted>,
     load: Load,
-    /// Whether the user has stopped the work. It still finishes the file that it is working on.
+    /// True if the user has stopped the work, which first finishes the current file.
     is_stopping: bool,
     list: List,
 }

@@ -66,8 +66,8 @@ impl Plan {
         }
         all.sort_by(|a, b| a.path.cmp(&b.path));
         all.dedup_by(|a, b| a.path == b.path);
-        // A root below another one on the same mount is a part of its area. If both were areas, each directory could be
-        // in two areas.
+        // A root below another one on the same mount belongs to the area of that root. If both were areas, a directory
+        // could be in two areas.
         let mut areas: Vec<Planned> = Vec::new();
         for planned in all {
             let contains = |area: &Planned| {

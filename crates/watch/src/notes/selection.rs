@@ -48,8 +48,8 @@ impl Notes {
         })
     }
 
-    /// Calls `visit` for each directory with changes below the roots, and discards the notes of directories that are
-    /// gone. May call it several times with the same path. An error of `visit` ends the selection.
+    /// Calls `visit` for each directory with changes below the roots, possibly several times with the same path. Discards
+    /// the notes of directories that are gone. An error of `visit` ends the selection.
     fn select(
         &mut self,
         roots: &[(Vec<u8>, u64)],

@@ -84,7 +84,7 @@ fn unlimited_queue_loses_nothing() {
     assert!(ask(&mut watcher, Some(position)).changes.is_ok());
 }
 
-/// The path of a directory may be unknown to the watcher, so it has to forget the places of directories as well.
+/// The lost events may have moved directories, so the watcher also forgets the places that it has determined.
 #[test]
 fn events_beyond_the_limit_are_lost_and_places_are_determined_again() {
     let tree = TreeBuilder::new().dir("r").dir("dir").make_in_memory();

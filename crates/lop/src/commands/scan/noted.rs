@@ -50,6 +50,8 @@ enum Unused {
     Expected,
     /// The reason as text.
     Because(String),
+    /// The watcher has ended, or does not answer. In the second case, the user knows from a message.
+    NoAnswer,
     Failed(CommandError),
 }
 
@@ -89,10 +91,11 @@ impl Noted {
         };
         match unused {
             Unused::Failed(error) => return Err(error),
+            Unused::NoAnswer => return Ok(Noted::default()),
             Unused::Because(reason) if settings.verbosity != Verbosity::Quiet => {
                 settings.note(&format!("examining everything: {reason}"));
             }
-            _ => {}
+            Unused::Because(_) | Unused::Expected => {}
         }
         if roots.is_empty() {
             return Ok(Noted::default());
@@ -144,7 +147,7 @@ impl Client<'_> {
             Err(unusable) => return Err(Unused::Because(unusable.to_string())),
         };
         let since = Position { session: last.position.watcher, number: last.position.number };
-        let answer = self.ask(roots, Some(since)).ok_or(Unused::Expected)?;
+        let answer = self.ask(roots, Some(since)).ok_or(Unused::NoAnswer)?;
         let noted = answer.changes.map_err(|reason| Unused::Because(reason.to_string()))?;
         // A full scan does not need these indexes.
         writer.index_for_changes().map_err(|error| Unused::Because(error.to_string()))?;

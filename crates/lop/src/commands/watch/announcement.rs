@@ -85,7 +85,7 @@ fn is_unwatched(area: &Watched) -> bool {
     matches!(area.means, Means::Unwatched(_))
 }
 
-/// Returns the reason why `lop watch` does not scan the root at `path`: the options of the last scan of a root.
+/// Returns the reason why `lop watch` does not scan the root at `path`: the last scan of `scanned` had options.
 fn reason(path: &[u8], scanned: &WatchedRoot) -> String {
     if scanned.path == path {
         return format!("with {}", scanned.options);

@@ -1,4 +1,4 @@
-//! The directories to watch, and which of them `lop watch` scans.
+//! Determines the directories that `lop watch` watches, and those that it also scans.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
