@@ -112,16 +112,6 @@ impl Areas {
         self.replaced.insert(root.to_vec(), notes.advance());
     }
 
-    /// Handles the old or new name of a renamed directory. The directory may be a root, or above one. A root counts as
-    /// replaced if a component of its path has this name. This is inexact, but such events are rare.
-    pub(crate) fn renamed(&mut self, name: &[u8], notes: &mut Notes) {
-        let is_in = |root: &Vec<u8>| root.split(|&byte| byte == b'/').any(|part| part == name);
-        let roots: Vec<_> = self.roots.iter().filter(|root| is_in(root)).cloned().collect();
-        for root in roots {
-            self.replace(&root, notes);
-        }
-    }
-
     /// Fails if the watcher does not watch a directory, or has not watched it since the given number.
     pub(crate) fn check(&self, path: &[u8], since: u64) -> Result<(), Unknown> {
         let not_watched = || Unknown::NotWatched(path.to_vec());

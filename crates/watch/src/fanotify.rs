@@ -12,6 +12,7 @@
 mod event;
 mod links;
 mod resolve;
+mod root_paths;
 
 use std::collections::HashMap;
 use std::io;
@@ -27,6 +28,7 @@ use self::event::{Event, Inode, Malformed};
 use self::links::Links;
 use self::resolve::Found;
 pub(crate) use self::resolve::Resolver;
+use self::root_paths::RootPaths;
 use crate::area::Areas;
 use crate::notes::Notes;
 
@@ -73,6 +75,7 @@ pub(crate) struct Source {
     fanotify: Fanotify,
     buffer: Vec<u8>,
     places: HashMap<Box<[u8]>, Place>,
+    root_paths: RootPaths,
     links: Links,
     /// [`MAX_WAITING`], except in tests.
     pub(crate) max_waiting: u64,
@@ -83,8 +86,8 @@ impl Source {
     pub(crate) fn new(queue: EventQueue) -> io::Result<Source> {
         let fanotify = Fanotify::new(queue)?;
         let (buffer, places) = (vec![0; BUFFER_BYTES], HashMap::new());
-        let (links, max_waiting) = (Links::default(), MAX_WAITING);
-        Ok(Source { fanotify, buffer, places, links, max_waiting })
+        let (root_paths, links) = (RootPaths::default(), Links::default());
+        Ok(Source { fanotify, buffer, places, root_paths, links, max_waiting: MAX_WAITING })
     }
 
     /// Watches the file system of a directory, and returns its identity in events. Fails if this process cannot open
@@ -100,9 +103,10 @@ impl Source {
         self.fanotify.watches_file_system(dir)
     }
 
-    /// Forgets the places of directories, because the roots or mounts have changed.
+    /// Forgets the places of directories and the paths of roots, because the roots or mounts have changed.
     pub(crate) fn forget_places(&mut self) {
         self.places.clear();
+        self.root_paths.forget();
     }
 
     /// Reads all events that are waiting at the time of the call. Events that arrive later may stay in the queue.
@@ -120,7 +124,7 @@ impl Source {
         self.buffer = buffer;
         if result.is_err() {
             // The lost events may have moved directories and created links.
-            self.places.clear();
+            self.forget_places();
             self.links = Links::default();
         }
         result
@@ -184,9 +188,14 @@ impl Source {
             // The event is about the directory itself. Changes of its entries cause further events.
             return Ok(());
         }
-        if has(FAN_ONDIR) && has(FAN_MOVED_FROM | FAN_MOVED_TO) {
+        let is_moved = has(FAN_MOVED_FROM | FAN_MOVED_TO);
+        if has(FAN_ONDIR) && is_moved {
             self.places.clear();
-            areas.renamed(name, notes);
+        }
+        if has(FAN_ONDIR) && (is_moved || has(FAN_CREATE | FAN_DELETE)) {
+            for root in self.root_paths.changed(dir, name, areas) {
+                areas.replace(&root, notes);
+            }
         }
         let key = key_of(dir);
         match self.place(&key, dir, areas, resolver)? {

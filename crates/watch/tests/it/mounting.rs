@@ -8,7 +8,7 @@ use rustix::mount::UnmountFlags;
 use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, skipped};
 use watch::{Changes, Unknown};
 
-use crate::running::{By, Running};
+use crate::running::{By, Running, everywhere};
 use crate::state::is_named;
 
 /// Calls a test with both means.
@@ -148,8 +148,6 @@ fn both_paths_of_a_bind_mount_are_named() {
     drop((inside, outside, running));
 }
 
-/// A watcher compares only the names of directories that are renamed somewhere on the file system, so other tests must not
-/// rename directories with the names of roots.
 #[test]
 fn replaced_root_is_unknown() {
     for by in [By::Fanotify, By::Inotify] {
@@ -195,6 +193,46 @@ fn root_that_was_renamed_and_renamed_back_is_unknown() {
         write(root.join("dir/new"));
         let changes = running.changes(answer.position).expect("known");
         assert!(is_named(&changes, &root.join("dir/new")), "{by:?}: {changes:?}");
+    }
+}
+
+#[test]
+fn root_that_was_removed_and_made_again_is_unknown() {
+    everywhere(|by, dir| {
+        let (above, root) = (dir.join("above"), dir.join("above/root"));
+        fs::create_dir_all(&root).expect("made");
+        write(root.join("old"));
+        let Some(running) = Running::start(by, &[&root]) else { return };
+        // Many file systems give the inode number of the removed directory to the new one.
+        for removed in [&root, &above] {
+            let position = running.position();
+            fs::remove_dir_all(removed).expect("removed");
+            fs::create_dir_all(&root).expect("made");
+            let answer = running.ask(Some(position));
+            assert!(matches!(answer.changes, Err(Unknown::Replaced(_))), "{by:?}: {answer:?}");
+            write(root.join("new"));
+            let changes = running.changes(answer.position).expect("known");
+            assert!(is_named(&changes, &root.join("new")), "{by:?}: {changes:?}");
+        }
+    });
+}
+
+#[test]
+fn directory_elsewhere_with_the_name_of_a_root_may_be_renamed() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TreeBuilder::new().dir("above/root").dir("elsewhere/above/root").make_temp();
+        let Some(running) = Running::start(by, &[&tree.path().join("above/root")]) else {
+            continue;
+        };
+        let position = running.position();
+        for name in ["above/root", "above"] {
+            let dir = tree.path().join("elsewhere").join(name);
+            fs::rename(&dir, tree.path().join("away")).expect("renamed");
+            fs::rename(tree.path().join("away"), &dir).expect("renamed");
+        }
+        // Other tests may change files with several names on this file system.
+        let Changes { dirs, .. } = running.changes(position).expect("known");
+        assert_eq!(dirs, [], "{by:?}");
     }
 }
 
