@@ -16,7 +16,7 @@ use fsops::Dir;
 
 use crate::answer::Unknown;
 use crate::notes::Notes;
-use crate::paths::{as_path, is_at_or_below, joined};
+use crate::paths::{is_at_or_below, joined, open_dir};
 
 pub(crate) use plan::{Plan, Planned};
 
@@ -95,7 +95,7 @@ impl Areas {
     /// Opens the top directory of an area. Returns `None` if the path does not lead to this directory.
     pub(crate) fn open(&self, at: usize) -> io::Result<Option<Dir>> {
         let Some(Area { planned, .. }) = self.list.get(at) else { return Ok(None) };
-        match Dir::open(as_path(&planned.path)) {
+        match open_dir(&planned.path) {
             Ok(dir) => Ok((Some(dir.stat()?.key()) == planned.key).then_some(dir)),
             Err(error) if fsops::is_gone(&error) => Ok(None),
             Err(error) => Err(error),

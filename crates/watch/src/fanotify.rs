@@ -23,6 +23,7 @@ use libc::{
     FAN_ATTRIB, FAN_CLOSE_WRITE, FAN_CREATE, FAN_DELETE, FAN_MODIFY, FAN_MOVED_FROM, FAN_MOVED_TO,
     FAN_ONDIR, FAN_Q_OVERFLOW,
 };
+use rustix::io::Errno;
 
 use self::event::{Event, Inode, Malformed};
 use self::links::Links;
@@ -91,10 +92,13 @@ impl Source {
     }
 
     /// Watches the file system of a directory, and returns its identity in events. Fails if this process cannot open
-    /// its handles.
+    /// its handles, and on FAT: there, a handle is valid only while the kernel caches the inode.
     pub(crate) fn watch(&self, dir: &Dir) -> io::Result<u64> {
+        if dir.volume()?.is_fat() {
+            return Err(Errno::OPNOTSUPP.into());
+        }
         let (kind, handle) = dir.handle()?;
-        dir.open_handle(kind, &handle)?;
+        resolve::open_handle(dir, kind, &handle)?;
         self.fanotify.watch_file_system(dir, MASK)
     }
 
@@ -106,6 +110,11 @@ impl Source {
     /// Forgets the places of directories and the paths of roots, because the roots or mounts have changed.
     pub(crate) fn forget_places(&mut self) {
         self.places.clear();
+        self.forget_root_paths();
+    }
+
+    /// Forgets the paths of roots. Another mount may have covered them for a moment while this source read them.
+    pub(crate) fn forget_root_paths(&mut self) {
         self.root_paths.forget();
     }
 
@@ -178,9 +187,10 @@ impl Source {
             return Err(io::Error::other("the kernel has discarded events"));
         }
         let Some((dir, name)) = event.name else {
-            // The link count has changed, or the kernel does not know the name.
+            // The link count has changed, or the kernel does not know the name: an NFS server may open a file without it.
+            let is_written = has(FAN_MODIFY | FAN_CLOSE_WRITE);
             return match event.inode.filter(|_| !has(FAN_ONDIR)) {
-                Some(file) => self.note_relinked(file, areas, resolver, notes),
+                Some(file) => self.note_nameless(file, is_written, areas, resolver, notes),
                 None => Ok(()),
             };
         };
@@ -249,16 +259,17 @@ impl Source {
     }
 
     /// Notes the file of an event without a name, if the file still has a name.
-    fn note_relinked(
+    fn note_nameless(
         &mut self,
         file: Inode<'_>,
+        is_written: bool,
         areas: &Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
     ) -> io::Result<()> {
         if let Some(stat) = resolver.stat(file, areas)?.filter(|stat| stat.links > 0) {
             self.links.changed(&key_of(file), stat.links);
-            notes.inode(stat.device, stat.inode, false);
+            notes.inode(stat.device, stat.inode, is_written);
         }
         Ok(())
     }

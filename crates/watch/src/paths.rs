@@ -1,12 +1,25 @@
 //! Absolute paths as bytes, without links and without a slash at the end.
 
 use std::ffi::OsStr;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use fsops::Dir;
 
 /// Returns the bytes as a path for system calls.
 pub(crate) fn as_path(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))
+}
+
+/// Opens the directory at a path. Fails with `ELOOP` or `ENOTDIR` if a component is a link now: the directory has another
+/// path then, and events with this path would seem to come from outside of the roots.
+pub(crate) fn open_dir(path: &[u8]) -> io::Result<Dir> {
+    let top = Dir::open(Path::new("/"))?;
+    match path.strip_prefix(b"/") {
+        Some(b"") => Ok(top),
+        rest => top.open_below(rest.unwrap_or(path)),
+    }
 }
 
 /// Returns whether `path` is `dir` or below it.

@@ -1,8 +1,10 @@
 //! Determines the areas to watch from the roots and the mount table.
 
-use fsops::{Dir, FileKey, Mounts};
+use std::io;
 
-use crate::paths::{as_path, is_at_or_below};
+use fsops::{FileKey, Mounts};
+
+use crate::paths::{is_at_or_below, open_dir};
 
 /// Types of file systems that another host or a program provides. Their files can change without
 /// this kernel noticing, and they may not respond.
@@ -94,7 +96,7 @@ fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planne
         let obstacle = "its files can change without the kernel noticing".to_owned();
         return Some(Planned { obstacle: Some(obstacle), ..found });
     }
-    let opened = Dir::open(as_path(path)).and_then(|dir| Ok((dir.stat()?, dir.volume()?)));
+    let opened = open_dir(path).and_then(|dir| Ok((dir.stat()?, dir.volume()?)));
     match opened {
         Ok((_, volume)) if volume.is_synthetic() && !is_root => None,
         Ok((_, volume)) if volume.is_synthetic() => {
@@ -102,7 +104,15 @@ fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planne
             Some(Planned { obstacle: Some(obstacle), ..found })
         }
         Ok((stat, volume)) => Some(Planned { key: Some(stat.key()), fsid: volume.fsid, ..found }),
-        Err(error) => Some(Planned { obstacle: Some(fsops::io_text(&error)), ..found }),
+        Err(error) => Some(Planned { obstacle: Some(obstacle(&error)), ..found }),
+    }
+}
+
+/// Returns the reason why the watcher cannot open a directory.
+fn obstacle(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ELOOP) => "a symbolic link has replaced a directory of its path".to_owned(),
+        _ => fsops::io_text(error),
     }
 }
 

@@ -95,20 +95,25 @@ impl Resolver {
             self.is_outdated = true;
             return Ok(None);
         };
-        let is_busy = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
-        let mut opened = dir.open_handle(inode.kind, inode.handle);
-        for _ in 0..BUSY_ATTEMPTS {
-            if opened.as_ref().is_err_and(is_busy) {
-                std::thread::sleep(BUSY_PAUSE);
-                opened = dir.open_handle(inode.kind, inode.handle);
-            }
-        }
-        match opened {
+        match open_handle(dir, inode.kind, inode.handle) {
             Ok(fd) => Ok(Some(fd)),
             Err(error) if is_gone(&error) => Ok(None),
             Err(error) => Err(error),
         }
     }
+}
+
+/// Opens the inode with a handle on the file system of a directory.
+pub(super) fn open_handle(dir: &Dir, kind: i32, handle: &[u8]) -> io::Result<OwnedFd> {
+    let is_busy = |error: &io::Error| error.raw_os_error() == Some(libc::ENOMEM);
+    let mut opened = dir.open_handle(kind, handle);
+    for _ in 0..BUSY_ATTEMPTS {
+        if opened.as_ref().is_err_and(is_busy) {
+            std::thread::sleep(BUSY_PAUSE);
+            opened = dir.open_handle(kind, handle);
+        }
+    }
+    opened
 }
 
 /// Returns whether an error means that an inode does not exist any more.

@@ -10,20 +10,31 @@
 //! its event has a known handle.
 
 use std::ffi::CString;
+use std::io;
 
 use fsops::Dir;
 
 use super::event::Inode;
 use crate::area::{Areas, Means};
-use crate::paths::as_path;
+use crate::paths::open_dir;
 
 /// A component of the path of a root.
 #[derive(Debug)]
 struct Component {
-    /// The type and the bytes of the handle of its parent, or `None` if the watcher cannot determine the handle.
-    dir: Option<(i32, Vec<u8>)>,
+    /// `None` if the watcher cannot determine the parent. Any directory may then be the parent.
+    parent: Option<Parent>,
     name: Vec<u8>,
     root: Vec<u8>,
+}
+
+/// A directory above a component, as events name it.
+#[derive(Debug)]
+struct Parent {
+    /// The identity of the file system. `None` on btrfs, where events have the identity of the top-level subvolume.
+    fsid: Option<u64>,
+    /// The type of the handle.
+    kind: i32,
+    handle: Vec<u8>,
 }
 
 /// The components of the paths of all roots that are areas. `None` if the watcher has to read them first. A root inside
@@ -38,20 +49,32 @@ impl RootPaths {
     }
 
     /// Returns the roots whose paths contain a directory that was created, renamed or removed, and forgets the
-    /// components if there are any. `dir` and `name` are its parent and its old or new name. File systems are not
-    /// compared, so in rare cases, this function returns a root whose path has not changed.
+    /// components if there are any. `dir` and `name` are its parent and its old or new name.
     pub(super) fn changed(&mut self, dir: Inode<'_>, name: &[u8], areas: &Areas) -> Vec<Vec<u8>> {
         let components = self.0.get_or_insert_with(|| all_components(areas));
-        let is_same = |component: &&Component| {
-            let is_parent =
-                |(kind, handle): &(i32, Vec<u8>)| *kind == dir.kind && handle == dir.handle;
-            component.name == name && component.dir.as_ref().is_none_or(is_parent)
+        let has_changed = |component: &&Component| {
+            component.name == name
+                && component.parent.as_ref().is_none_or(|parent| parent.is_same(dir))
         };
-        let roots: Vec<_> = components.iter().filter(is_same).map(|c| c.root.clone()).collect();
+        let roots: Vec<_> = components.iter().filter(has_changed).map(|c| c.root.clone()).collect();
         if !roots.is_empty() {
             self.forget();
         }
         roots
+    }
+}
+
+impl Parent {
+    fn of(dir: &Dir) -> io::Result<Parent> {
+        let (kind, handle) = dir.handle()?;
+        let volume = dir.volume()?;
+        Ok(Parent { fsid: (!volume.is_btrfs()).then_some(volume.fsid), kind, handle })
+    }
+
+    fn is_same(&self, dir: Inode<'_>) -> bool {
+        self.fsid.is_none_or(|fsid| fsid == dir.fsid)
+            && self.kind == dir.kind
+            && self.handle == dir.handle
     }
 }
 
@@ -61,16 +84,20 @@ fn all_components(areas: &Areas) -> Vec<Component> {
     roots.flat_map(|root| components(root)).collect()
 }
 
-/// Returns the components of a path, from the uppermost down. If one of them is not a directory, those below it have no
-/// handles.
+/// Returns the components of a path, from the uppermost down. If one of them cannot be opened, those below it have no
+/// known parents.
 fn components(root: &[u8]) -> Vec<Component> {
-    let mut dir = Dir::open(as_path(b"/")).ok();
-    let names = root.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
-    let component = |name: &[u8]| {
-        let parent = dir.take();
-        let handle = parent.as_ref().and_then(|parent| parent.handle().ok());
-        dir = parent.and_then(|parent| parent.open_child(&CString::new(name).ok()?).ok());
-        Component { dir: handle, name: name.to_vec(), root: root.to_vec() }
-    };
-    names.map(component).collect()
+    let mut dir = open_dir(b"/").ok();
+    let mut components = Vec::new();
+    for name in root.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
+        let parent = dir.as_ref().map(Parent::of);
+        dir = dir.and_then(|dir| dir.open_child(&CString::new(name).ok()?).ok());
+        // A file system without handles cannot be watched, so no event comes from it.
+        let has_none = |error: &io::Error| error.raw_os_error() == Some(libc::EOPNOTSUPP);
+        if !matches!(&parent, Some(Err(error)) if has_none(error)) {
+            let (parent, name) = (parent.and_then(Result::ok), name.to_vec());
+            components.push(Component { parent, name, root: root.to_vec() });
+        }
+    }
+    components
 }

@@ -7,12 +7,12 @@ use std::os::fd::{AsFd, AsRawFd};
 
 use fsops::{Dir, DirBuffer, Kind};
 use runtime::quantity::{count, counted};
-use rustix::fs::inotify::{WatchFlags, add_watch};
+use rustix::fs::inotify::{WatchFlags, add_watch, remove_watch};
 use rustix::io::Errno;
 
 use super::Source;
 use crate::area::OwnPaths;
-use crate::paths::{as_path, joined};
+use crate::paths::{as_path, joined, open_dir};
 
 /// The events to watch: those that the fanotify source watches. If the kernel already watches a directory, for example as
 /// the top directory of an area, these events do not replace the others.
@@ -65,6 +65,9 @@ impl Source {
         own: &OwnPaths,
     ) -> Result<usize, Refused> {
         let top_dir = open_top(top).map_err(|error| Refused::new(top, &error))?;
+        if start.is_some() && !self.is_top(&top_dir, top) {
+            return Err(Refused::new(top, &Errno::NOENT.into()));
+        }
         let start = match start {
             None => Waiting { below: Vec::new(), parent: None },
             Some((parent, name)) => match self.table.place(parent) {
@@ -114,6 +117,18 @@ impl Source {
         watch.is_some_and(|watch| self.table.is_child(watch, parent, name))
     }
 
+    /// Returns whether a directory is the top directory of the area at `top`. While a process has renamed a directory above
+    /// it, the path may lead to another directory.
+    fn is_top(&self, dir: &Dir, top: &[u8]) -> bool {
+        // If the directory has a watch, the kernel returns it instead of adding another one.
+        let Ok(watch) = add_watch(&self.fd, descriptor(dir), EVENTS) else { return false };
+        let is_top = self.tops.get(top) == Some(&watch);
+        if !is_top && !self.table.contains(watch) {
+            let _gone = remove_watch(&self.fd, watch);
+        }
+        is_top
+    }
+
     /// Adds the watch of a directory. Returns `None` if the directory is gone, if this user cannot read it, or if the
     /// table is outdated.
     fn add(
@@ -160,7 +175,7 @@ fn descriptor(dir: &Dir) -> String {
 
 /// Opens the top directory of an area. Fails if this user cannot search it.
 fn open_top(path: &[u8]) -> io::Result<Dir> {
-    Dir::open(as_path(path))?.open_child(c".")
+    open_dir(path)?.open_child(c".")
 }
 
 /// Opens a directory below the top directory of an area. Returns `None` if it is gone, if another file system is mounted

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use super::Watcher;
 use crate::area::{Area, Means, Plan, Planned};
 use crate::inotify::{self, Refused};
-use crate::paths::as_path;
+use crate::paths::open_dir;
 
 /// The mount table of this process. Its descriptor reports `POLLPRI` after a change
 /// (`proc_pid_mountinfo(5)`).
@@ -31,6 +31,9 @@ impl Watcher {
     /// Compares the areas with the mount table, watches new mounts, and notes mounts that have appeared
     /// or disappeared. Returns whether an area has changed.
     pub(super) fn update_areas(&mut self) -> bool {
+        if let Ok(fanotify) = &mut self.fanotify {
+            fanotify.forget_root_paths();
+        }
         let Plan(planned) = Plan::make(&self.areas.roots);
         let old = std::mem::take(&mut self.areas.list);
         let is_kept = |area: &Area| planned.contains(&area.planned) && self.is_watched(area);
@@ -69,6 +72,11 @@ impl Watcher {
                 changed.extend(area.is_watched().then(|| area.planned.clone()));
                 self.areas.list[at] = area;
             }
+        }
+        if let Ok(fanotify) = &mut self.fanotify
+            && !changed.is_empty()
+        {
+            fanotify.forget_places();
         }
         self.note_changed(&changed);
         self.control.publish(self.watched());
@@ -134,7 +142,7 @@ impl Watcher {
     fn is_watched(&self, area: &Area) -> bool {
         match (&area.means, &self.fanotify) {
             (Means::Fanotify, Ok(fanotify)) => {
-                let dir = fsops::Dir::open(as_path(&area.planned.path));
+                let dir = open_dir(&area.planned.path);
                 dir.is_ok_and(|dir| fanotify.watches(&dir))
             }
             _ => !self.has_lost(area),
@@ -174,7 +182,7 @@ impl Watcher {
     /// Watches the file system of an area, and returns its identity in events. Fails with the reason as text.
     fn watch_with_fanotify(&self, planned: &Planned) -> Result<u64, String> {
         let fanotify = self.fanotify.as_ref().map_err(Clone::clone)?;
-        let dir = fsops::Dir::open(as_path(&planned.path));
+        let dir = open_dir(&planned.path);
         dir.and_then(|dir| fanotify.watch(&dir)).map_err(|error| fanotify_text(&error))
     }
 
@@ -198,7 +206,7 @@ pub(super) fn fanotify_text(error: &io::Error) -> String {
         Some(libc::EXDEV) => {
             "it is a subvolume of btrfs, whose file system cannot be mounted as a whole".into()
         }
-        Some(libc::ENODEV | libc::EOPNOTSUPP) => "its files have no handles".into(),
+        Some(libc::ENODEV | libc::EOPNOTSUPP) => "its files have no permanent handles".into(),
         _ => fsops::io_text(error),
     }
 }

@@ -12,8 +12,20 @@ use crate::fanotify;
 use crate::protocol::Question;
 
 fn watcher(tree: &TempTree) -> Watcher {
-    let (catalog, roots) = (tree.path().join("catalog.db"), vec![tree.path().join("r")]);
+    watcher_of(tree, "r")
+}
+
+fn watcher_of(tree: &TempTree, root: &str) -> Watcher {
+    let (catalog, roots) = (tree.path().join("catalog.db"), vec![tree.path().join(root)]);
     Watcher::start(Options { catalog, roots, own: Vec::new() }).expect("started")
+}
+
+fn rename(tree: &TempTree, from: &str, to: &str) {
+    rustix::fs::rename(tree.path().join(from), tree.path().join(to)).expect("renamed");
+}
+
+fn make_dir(tree: &TempTree, path: &str) {
+    rustix::fs::mkdir(tree.path().join(path), rustix::fs::Mode::RWXU).expect("made");
 }
 
 fn ask(watcher: &mut Watcher, since: Option<Position>) -> Answer {
@@ -61,14 +73,19 @@ fn overflow_of_fanotify_is_unknown() {
     assert_lost_once(&mut watcher, &tree);
 }
 
-#[test]
-fn overflow_of_inotify_is_unknown() {
-    let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
-    let mut watcher = watcher(&tree);
+/// Makes the watcher watch its root, which contains one directory, with inotify.
+fn use_inotify(watcher: &mut Watcher) {
     watcher.fanotify = Err("not in this test".into());
     watcher.areas.list.clear();
     watcher.update_areas();
     assert_eq!(watcher.watched()[0].means, Means::Inotify(2, "not in this test".into()));
+}
+
+#[test]
+fn overflow_of_inotify_is_unknown() {
+    let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
+    let mut watcher = watcher(&tree);
+    use_inotify(&mut watcher);
     assert_lost_once(&mut watcher, &tree);
 }
 
@@ -98,7 +115,7 @@ fn events_beyond_the_limit_are_lost_and_places_are_determined_again() {
     for number in 0..200 {
         File::create(tree.path().join(format!("r/{number}"))).expect("created");
     }
-    rustix::fs::rename(tree.path().join("dir"), tree.path().join("r/dir")).expect("renamed");
+    rename(&tree, "dir", "r/dir");
     let answer = ask(&mut watcher, Some(position));
     assert_eq!(answer.changes, Err(Unknown::EventsLost));
     File::create(tree.path().join("r/dir/inside")).expect("created");
@@ -127,4 +144,43 @@ fn notes_are_kept_while_another_mount_covers_the_root() {
     drop(cover);
     let changes = watcher.changes_since(&roots, since).expect("known");
     assert_eq!(changes.dirs.len(), 1, "{changes:?}");
+}
+
+#[test]
+fn paths_of_roots_are_read_again_after_a_mount_covered_them() {
+    let tree = TreeBuilder::new().dir("above/r").dir("other/r").make_in_memory();
+    let mut watcher = watcher_of(&tree, "above/r");
+    if watcher.watched()[0].means != Means::Fanotify {
+        return skipped("only root may watch whole file systems");
+    }
+    File::create(tree.path().join("file")).expect("created");
+    watcher.drain();
+    let cover = Mount::bind(tree.path().join("other"), tree.path().join("above")).expect("mounted");
+    // The watcher knows the parent of this directory, so it does not notice the mount.
+    make_dir(&tree, "dir");
+    watcher.drain();
+    drop(cover);
+    let position = ask(&mut watcher, None).position;
+    rename(&tree, "above/r", "away");
+    rename(&tree, "away", "above/r");
+    let answer = ask(&mut watcher, Some(position));
+    assert!(matches!(answer.changes, Err(Unknown::Replaced(_))), "{:?}", answer.changes);
+}
+
+#[test]
+fn directory_that_appears_while_the_path_of_the_root_leads_elsewhere_is_watched() {
+    let tree = TreeBuilder::new().dir("above/r/dir").dir("other/r").make_in_memory();
+    let mut watcher = watcher_of(&tree, "above/r");
+    use_inotify(&mut watcher);
+    rename(&tree, "above", "away");
+    rename(&tree, "other", "above");
+    make_dir(&tree, "away/r/new");
+    watcher.drain();
+    rename(&tree, "above", "other");
+    rename(&tree, "away", "above");
+    let position = ask(&mut watcher, None).position;
+    File::create(tree.path().join("above/r/new/file")).expect("created");
+    let changes = ask(&mut watcher, Some(position)).changes.expect("known");
+    let dirs: Vec<_> = changes.dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
+    assert_eq!(dirs, [tree.path().join("above/r/new")]);
 }

@@ -1,12 +1,13 @@
 //! Mounts that come and go, and roots that are replaced.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::mount::UnmountFlags;
 use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, skipped};
-use watch::{Changes, Unknown};
+use watch::{Changes, Means, Unknown};
 
 use crate::running::{By, Running, everywhere};
 use crate::state::is_named;
@@ -234,6 +235,47 @@ fn directory_elsewhere_with_the_name_of_a_root_may_be_renamed() {
         let Changes { dirs, .. } = running.changes(position).expect("known");
         assert_eq!(dirs, [], "{by:?}");
     }
+}
+
+#[test]
+fn root_behind_a_symbolic_link_is_not_watched() {
+    for by in [By::Fanotify, By::Inotify] {
+        let tree = TreeBuilder::new().dir("above/root").make_temp();
+        let (above, root) = (tree.path().join("above"), tree.path().join("above/root"));
+        let Some(running) = Running::start(by, &[&root]) else { continue };
+        let position = running.position();
+        fs::rename(&above, tree.path().join("away")).expect("renamed");
+        symlink("away", &above).expect("made");
+        let path = root.as_os_str().as_encoded_bytes().to_vec();
+        assert_eq!(running.changes(position), Err(Unknown::NotWatched(path)), "{by:?}");
+        let means = running.control.watched()[0].means.clone();
+        assert!(
+            matches!(&means, Means::Unwatched(why) if why.contains("symbolic link")),
+            "{means:?}"
+        );
+        fs::remove_file(&above).expect("removed");
+        fs::rename(tree.path().join("away"), &above).expect("renamed");
+        let answer = running.ask(Some(position));
+        assert!(matches!(answer.changes, Err(Unknown::Replaced(_))), "{by:?}: {answer:?}");
+        write(root.join("new"));
+        let changes = running.changes(answer.position).expect("known");
+        assert!(is_named(&changes, &root.join("new")), "{by:?}: {changes:?}");
+    }
+}
+
+/// The top directories of all file systems of a type have the same handle.
+#[test]
+fn directory_of_another_file_system_with_the_name_of_a_root_may_change() {
+    with_both(|by| {
+        let disks = [(); 2].map(|()| Mount::new(FileSystem::Ext4, 0).expect("mounted"));
+        let [root, same] = [0, 1].map(|at: usize| disks[at].path().join("root"));
+        fs::create_dir(&root).expect("made");
+        let Some(running) = Running::start(by, &[&root, disks[1].path()]) else { return };
+        let position = running.position();
+        fs::create_dir(&same).expect("made");
+        let changes = running.changes(position).expect("known");
+        assert!(is_named(&changes, &same), "{by:?}: {changes:?}");
+    });
 }
 
 #[test]
