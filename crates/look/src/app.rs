@@ -3,6 +3,7 @@
 //! Only keys and news change the state. The state has no access to the terminal, the catalog or other processes. It
 //! returns work for them as [`Effect`]s.
 
+pub(crate) mod acting;
 mod news;
 
 use action::plan::Kind;
@@ -23,10 +24,6 @@ use crate::work::Load;
 
 /// The names of the lists, in the order of their keys.
 pub(crate) const TABS: [&str; 5] = ["Space", "Groups", "Folders", "Uniques", "Runs"];
-
-/// The message about keys and signals that have to wait for the end of a run.
-pub(crate) const RUNNING: &str =
-    "A run is changing files. Wait until it ends, or press Esc to stop it.";
 
 /// A page above the lists.
 #[derive(Debug)]
@@ -200,8 +197,11 @@ impl App {
                 self.dialog = Some(dialog);
                 self.act(action)
             }
-            // The key may be part of a pasted text. The user has not seen the question, so the key is no answer.
-            (Some(dialog @ Dialog::Confirm { .. }), _) if !self.is_dialog_drawn => {
+            // The user has not seen the question or the menu, so the key is no answer. It may be part of a text that
+            // was pasted into a terminal that does not mark such texts.
+            (Some(dialog @ (Dialog::Confirm { .. } | Dialog::Menu { .. })), _)
+                if !self.is_dialog_drawn =>
+            {
                 self.dialog = Some(dialog);
                 Vec::new()
             }
@@ -242,7 +242,9 @@ impl App {
         }
         match action {
             // While lop look is suspended, a run could not report its progress. It would wait, and keep its locks.
-            Action::Quit | Action::Suspend if self.is_acting() => vec![Effect::Say(RUNNING.into())],
+            Action::Suspend if self.is_acting() => self.refuse(),
+            // A run that the user has stopped also ends without lop look.
+            Action::Quit if self.is_acting() && !self.is_stopping() => self.refuse(),
             Action::Quit => vec![Effect::Quit],
             Action::Suspend => vec![Effect::Suspend],
             Action::Redraw => vec![Effect::Redraw],
@@ -267,7 +269,8 @@ impl App {
         }
     }
 
-    /// Leaves a page, returns to the list of folders, clears the filter, or lets the view go back.
+    /// Leaves a page, stops the work of a list, returns to the list of folders, clears the filter, or lets the view go
+    /// back.
     fn back(&mut self, action: Action) -> Vec<Effect> {
         if let Some(page) = self.pages.last() {
             if matches!(page, Page::Outcome(outcome) if outcome.is_running()) {
@@ -281,11 +284,18 @@ impl App {
             self.pages.pop();
             return effects;
         }
+        let is_back_in_list = action == Action::Back && self.view().place() != Place::Group;
+        if is_back_in_list {
+            // A list that is loading says "Esc stops".
+            let effects = self.view_mut().act(action);
+            if !effects.is_empty() {
+                return effects;
+            }
+        }
         if self.tab == 1 && self.groups.is_list_of_folders() {
             return self.go_to(2);
         }
-        let is_list = self.view().place() != Place::Group;
-        if action == Action::Back && is_list && !self.view().filter().is_empty() {
+        if is_back_in_list && !self.view().filter().is_empty() {
             // An empty text selects all rows, so the call cannot fail.
             let _cleared = self.view_mut().set_filter("");
             return Vec::new();
@@ -301,15 +311,9 @@ impl App {
         Vec::new()
     }
 
-    /// Returns whether a run or an undo is changing files.
-    pub(crate) fn is_acting(&self) -> bool {
-        let is_running = |page: &Page| matches!(page, Page::Outcome(one) if one.is_running());
-        self.pages.iter().any(is_running)
-    }
-
     fn plan(&mut self, kind: Kind) -> Vec<Effect> {
         if self.is_acting() {
-            return vec![Effect::Say(RUNNING.into())];
+            return self.refuse();
         }
         self.kind = kind;
         let (view, effects) = PlanView::new(kind);
@@ -319,7 +323,7 @@ impl App {
 
     fn go_to(&mut self, tab: usize) -> Vec<Effect> {
         if self.is_acting() {
-            return vec![Effect::Say(RUNNING.into())];
+            return self.refuse();
         }
         self.pages.clear();
         self.tab = tab;
@@ -361,12 +365,6 @@ impl App {
             }
         }
         others
-    }
-
-    /// Shows the page of a run or an undo, and returns the effect that starts it.
-    pub(crate) fn begin(&mut self, load: Load) -> Vec<Effect> {
-        self.pages = vec![Page::Outcome(OutcomeView::new(load.clone()))];
-        vec![Effect::Load(load)]
     }
 
     /// Returns whether lop is making a plan with this action.

@@ -126,7 +126,9 @@ fn begin(bytes: &[u8]) -> Begin {
         // The function keys of the Linux console.
         [ESC, b'[', b'[', _, ..] => Begin::Key(4, None),
         [ESC, b'[', b'2', b'0', digit @ (b'0' | b'1'), b'~', ..] => Begin::Paste(6, digit == b'0'),
+        [ESC, b'[', b'M', ref rest @ ..] => mouse_report(rest),
         [ESC, b'[', ref rest @ ..] => control_sequence(rest),
+        [ESC, b'O', b'M', ..] => Begin::Key(3, Some(Key::Enter)),
         [ESC, b'O', last @ b' '..=0xff, ..] => Begin::Key(3, of_final(last, b"")),
         [ESC, b'O', ..] => Begin::Key(2, None),
         [ESC, ..] => Begin::Key(1, Some(Key::Esc)),
@@ -136,6 +138,18 @@ fn begin(bytes: &[u8]) -> Begin {
         [byte @ 1..=0x1a, ..] => Begin::Key(1, Some(Key::Ctrl(char::from(byte - 1 + b'a')))),
         [byte, ..] if byte < b' ' => Begin::Key(1, None),
         _ => character(bytes),
+    }
+}
+
+/// Decodes the bytes after `ESC [ M`, which begins a mouse report of the oldest kind (X10): three bytes for the button
+/// and the position, which are no keys. A control character other than NUL begins the next key, so the rest of the
+/// report is lost.
+fn mouse_report(rest: &[u8]) -> Begin {
+    let is_control = |byte: &u8| (1..b' ').contains(byte);
+    match rest.iter().take(3).position(is_control) {
+        Some(end) => Begin::Key(end + 3, None),
+        None if rest.len() < 3 => Begin::Incomplete,
+        None => Begin::Key(6, None),
     }
 }
 
@@ -163,7 +177,6 @@ fn of_final(last: u8, parameters: &[u8]) -> Option<Key> {
         (b'~', b"5") => Key::PageUp,
         (b'~', b"6") => Key::PageDown,
         (b'Z', _) => Key::BackTab,
-        (b'M', b"") => Key::Enter,
         _ => return None,
     })
 }
@@ -188,8 +201,9 @@ mod tests {
 
     #[test]
     fn keys_are_recognized_however_their_bytes_are_divided() {
-        let bytes =
-            "q\x1b[A\x1bOB\x1b[5~\x1b[1;5C\u{e9}\u{65e5}\r\x7f\x1a\t\x1b[Z\x1b[[A\x1b[200~y\rq\x1b[201~y".as_bytes();
+        let bytes = "q\x1b[A\x1bOB\x1b[5~\x1b[1;5C\u{e9}\u{65e5}\r\x7f\x1a\t\x1b[Z\x1b[[A\x1b[M Dq\x1b[M\0\0\0\x1bOM\
+                     \x1b[200~y\rq\x1b[201~y"
+            .as_bytes();
         let expected = [
             Key::Char('q'),
             Key::Up,
@@ -203,6 +217,7 @@ mod tests {
             Key::Ctrl('z'),
             Key::Tab,
             Key::BackTab,
+            Key::Enter,
             Key::Pasted('y'),
             Key::Pasted('q'),
             Key::Char('y'),
@@ -226,7 +241,16 @@ mod tests {
 
     #[test]
     fn the_late_rest_of_a_sequence_is_no_command() {
-        for sequence in ["\x1b[5~", "\x1bOD", "\x1b[1;5D", "\x1b[[A", "\x1b[200~q\x1b[201~", "é"] {
+        for sequence in [
+            "\x1b[5~",
+            "\x1bOD",
+            "\x1bOM",
+            "\x1b[1;5D",
+            "\x1b[[A",
+            "\x1b[M Dq",
+            "\x1b[200~q\x1b[201~",
+            "é",
+        ] {
             let bytes = sequence.as_bytes();
             for at in 1..bytes.len() {
                 let mut decoder = Decoder::default();
@@ -261,6 +285,8 @@ mod tests {
         assert_eq!(decoder.push(b"\xff\xc3q\0\x1c"), [Key::Char('q')]);
         assert_eq!(decoder.push(b"\xe0q"), [Key::Char('q')]);
         assert_eq!(decoder.push(b"\x1b[1;\x03\x1bO\x1b[1\x1b[A"), [Key::Ctrl('c'), Key::Up]);
+        // A mouse report that is cut off does not take the next key.
+        assert_eq!(decoder.push(b"\x1b[M q\x1b[A\x1b[M\x03"), [Key::Up, Key::Ctrl('c')]);
         let endless = [&b"\x1b["[..], &[b'1'; 40]].concat();
         assert_eq!(decoder.push(&endless), []);
         assert_eq!(decoder.push(b"q"), [Key::Char('q')]);

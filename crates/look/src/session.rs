@@ -15,7 +15,7 @@ use review::DecideError;
 use runtime::epoch::now_ms;
 use rustix::process::{Signal as ToSend, kill_current_process_group};
 
-use crate::app::{App, RUNNING};
+use crate::app::App;
 use crate::effect::Effect;
 use crate::error::{Error, with_causes};
 use crate::key::{Decoder, Key};
@@ -262,7 +262,7 @@ impl Session {
     fn signal(&mut self, signal: Signal) -> Result<Option<End>, Error> {
         match signal {
             Signal::End(number) => return Ok(Some(End::Signal(number))),
-            Signal::Stop if self.app.is_acting() => self.app.say(RUNNING),
+            Signal::Stop if self.app.is_acting() => self.app.say(self.app.refusal()),
             Signal::Stop => self.terminal.suspend()?,
             Signal::Continue => self.terminal.take_over()?,
             Signal::Resize => self.terminal.resize()?,

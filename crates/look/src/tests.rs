@@ -247,7 +247,9 @@ fn groups_are_decided_by_rules() {
     interface.types("\x1b");
     interface.types("x");
     interface.shows("left alone");
-    interface.types("D\r");
+    interface.types("D");
+    interface.shows("which file stays?");
+    interface.types("\r");
     interface.shows("remove 1");
     interface.shows("left alone");
     assert_eq!(interface.decider.catalog().decisions().expect("read").len(), 2);

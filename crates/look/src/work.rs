@@ -123,6 +123,8 @@ pub(crate) struct RunList {
     pub(crate) runs: Vec<RunSummary>,
     /// Number of runs that are missing because their journals are unreadable. `lop history` names them.
     pub(crate) unreadable: u64,
+    /// The number of the first run that another process may still be carrying out.
+    pub(crate) first_that_may_run: u64,
 }
 
 /// The result of a run or an undo.
@@ -367,9 +369,10 @@ fn load_review(catalog: &Catalog) -> Result<Box<Review>, String> {
 
 /// Lists the runs, and counts the journals that are unreadable.
 fn list_runs(folder: &Path) -> Result<RunList, String> {
-    let all = Runs::list(folder).map_err(|error| with_causes(&error))?;
+    let read = || Ok((Runs::first_that_may_run(folder)?, Runs::list(folder)?));
+    let (first_that_may_run, all) = read().map_err(|error: action::Error| with_causes(&error))?;
     let of = all.len();
     let runs: Vec<RunSummary> = all.into_iter().rev().filter_map(Result::ok).collect();
     let unreadable = (of - runs.len()) as u64;
-    Ok(RunList { runs, unreadable })
+    Ok(RunList { runs, unreadable, first_that_may_run })
 }

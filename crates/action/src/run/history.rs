@@ -32,7 +32,7 @@ pub struct RunSummary {
     pub kind: Kind,
     /// The time when the run began, in milliseconds since the epoch.
     pub started_ms: i64,
-    /// The time when the run ended, in milliseconds since the epoch. `None` if it was cut off.
+    /// The time when the run ended, in milliseconds since the epoch. `None` if it was cut off or is still running.
     pub ended_ms: Option<i64>,
     /// Number of files that were acted on.
     pub done: u64,
@@ -64,8 +64,13 @@ impl RunSummary {
         self.still_changed() > 0 && self.kind != Kind::Reflink
     }
 
-    /// Returns what the run did, in words.
-    pub fn result(&self) -> String {
+    /// Returns whether the run may still be in progress. `first` is the result of [`Runs::first_that_may_run`].
+    pub fn may_run(&self, first: u64) -> bool {
+        self.ended_ms.is_none() && self.run >= first
+    }
+
+    /// Returns what the run did, in words. `may_run` tells whether a run without an end may still be in progress.
+    pub fn result(&self, may_run: bool) -> String {
         let mut text = match self.kind {
             Kind::Sweep => counted(self.done, "entry", "entries"),
             _ => counted(self.done, "file", "files"),
@@ -80,7 +85,11 @@ impl RunSummary {
             (self.purged, "purged"),
         ];
         append_counts(&mut text, others);
-        text.push_str(if self.ended_ms.is_none() { ", interrupted" } else { "" });
+        text.push_str(match self.ended_ms {
+            None if may_run => ", may still be running",
+            None => ", interrupted",
+            Some(_) => "",
+        });
         if self.damaged > 0 {
             let lines = counted(self.damaged, "line", "lines");
             text.push_str(&format!(", {lines} of its journal damaged"));
@@ -126,6 +135,19 @@ impl Runs {
     /// is unknown. Returns `None` if no process is.
     pub fn process(folder: &Path) -> Option<u32> {
         Lock::holder_at(&folder.join(LOCK))
+    }
+
+    /// Returns the number of the first run that may still be in progress: the newest run if a process holds the lock,
+    /// and otherwise the next run. A caller MUST call this before it reads the journals. A run that ends in between has
+    /// an end in its journal, and a run that begins in between has a higher number.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the folder cannot be listed. Nothing on disk changes.
+    pub fn first_that_may_run(folder: &Path) -> Result<u64, Error> {
+        let newest = run_numbers(folder, FILES_SUFFIX)?.last().copied().unwrap_or(0);
+        // This reads the lock after the list, so if it is free, all runs in the list are over.
+        Ok(newest + u64::from(Runs::process(folder).is_none()))
     }
 
     /// Calls `each` for every file of a run with a preview of how [`Runs::undo`] would restore the

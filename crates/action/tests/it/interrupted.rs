@@ -12,6 +12,7 @@ use action::Reason;
 use action::journal::FileState;
 use action::plan::Kind;
 use action::run::Runs;
+use fsops::Lock;
 use fsops::faults::{ChangeFault, before_change, was_called};
 use runtime::Progress;
 use testkit::{TreeBuilder, assert_same};
@@ -94,4 +95,26 @@ fn an_undo_reverts_only_changes_of_the_interrupted_run() {
         assert!(ends.iter().any(|&(done, left, _)| done > 0 && left > 1), "{kind:?}: {ends:?}");
         assert!(ends.iter().any(|&(_, left, failed)| left > 0 && failed > 0), "{kind:?}: {ends:?}");
     }
+}
+
+#[test]
+fn a_run_without_an_end_may_be_running_only_while_a_process_holds_the_lock() {
+    let world = World::new(&TreeBuilder::new().file("a", "same\n").file("b", "same\n"));
+    let first = || Runs::first_that_may_run(&world.runs).expect("listed");
+    let before = first();
+    assert_eq!(before, 1, "there is no run");
+    assert_eq!(world.apply(Kind::Delete).done, 1);
+    let journal = world.runs.join("1.jsonl");
+    let text = fs::read_to_string(&journal).expect("a journal");
+    let run = || Runs::list(&world.runs).expect("listed").remove(0).expect("a run");
+    let lock = Lock::take(&world.runs.join("lock"), |_| {}).expect("locked");
+    assert!(run().ended_ms.is_some() && !run().may_run(first()), "{text}");
+    let end = text.trim_end().rfind('\n').expect("several lines") + 1;
+    fs::write(&journal, &text[..end]).expect("written");
+    assert!(run().may_run(first()));
+    assert!(run().result(true).ends_with(", may still be running"), "{:?}", run());
+    drop(lock);
+    assert!(!run().may_run(first()));
+    assert!(run().result(false).ends_with(", interrupted"), "{:?}", run());
+    assert!(run().may_run(before), "the run began after the lock was read");
 }

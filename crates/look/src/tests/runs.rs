@@ -5,7 +5,7 @@ use action::run::RunSummary;
 use testkit::TreeBuilder;
 
 use super::{Interface, photos};
-use crate::app::RUNNING;
+use crate::app::acting::{RUNNING, STOPPING};
 use crate::effect::Effect;
 use crate::key::Key;
 use crate::work::{Acted, Load, Loaded, News, RunList, Slot};
@@ -90,9 +90,31 @@ fn a_run_that_was_stopped_finishes_the_current_file() {
     interface.shows("1 of 3 files (Esc stops)");
     assert_eq!(interface.app.key(Key::Esc), [Effect::Cancel(APPLY)]);
     interface.tell(progress());
-    interface.shows("Stopping after the current file…");
+    interface.shows("Stopping after the current file… 1 of 3 files\n");
     end(&mut interface, Ok(acted()));
     interface.shows("Run 3: 2 files done");
+}
+
+#[test]
+fn the_user_may_leave_a_run_that_is_stopping() {
+    let mut interface = running();
+    let wait = "waiting for process 9";
+    interface.tell(News::Progress(Slot::Act, "2 of 3 files".into()));
+    interface.types("\x1b");
+    interface.shows("Stopping after the current file…\n");
+    interface.shows("q leaves while lop finishes; the result is then in list 5");
+    interface.tell(News::Progress(Slot::Act, wait.into()));
+    interface.types("\x1b");
+    interface.shows(&format!("Stopping after the current file… {wait}\n"));
+    for keys in ["1", "p"] {
+        interface.types(keys);
+        interface.shows(STOPPING);
+    }
+    assert_eq!(interface.app.key(Key::Ctrl('z')), [], "a run waits for the reader of its progress");
+    assert!(!interface.has_quit);
+    for key in [Key::Char('q'), Key::Ctrl('c')] {
+        assert_eq!(interface.app.key(key), [Effect::Quit]);
+    }
 }
 
 #[test]
@@ -144,13 +166,39 @@ fn run(kind: Kind) -> RunSummary {
 fn a_sweep_restores_entries() {
     let mut interface = Interface::of(&photos());
     interface.types("5");
-    let list = RunList { runs: vec![run(Kind::Sweep)], unreadable: 1 };
+    let list = RunList { runs: vec![run(Kind::Sweep)], unreadable: 1, first_that_may_run: 8 };
     interface.tell(News::Loaded(Loaded::Runs(Ok(list))));
     interface.shows("3 entries");
     interface
         .shows("1 run; 1 journal could not be read; see: lop history; u undoes the selected run");
     interface.types("u");
     interface.shows("Undo run 7 and restore 3 entries?");
+}
+
+#[test]
+fn a_run_that_another_process_may_still_be_carrying_out_is_not_undone() {
+    let mut interface = Interface::of(&photos());
+    interface.types("5");
+    let show = |interface: &mut Interface, ended_ms, first_that_may_run| {
+        let runs = vec![RunSummary { ended_ms, ..run(Kind::Hardlink) }];
+        let list = RunList { runs, unreadable: 0, first_that_may_run };
+        interface.tell(News::Loaded(Loaded::Runs(Ok(list))));
+    };
+    show(&mut interface, None, 7);
+    interface.shows("3 files, may still be running");
+    assert!(!interface.screen().contains("u undo"), "{}", interface.screen());
+    interface.types("i");
+    interface.shows("Run 7: 3 files, may still be running");
+    interface.types("u");
+    interface.shows("Run 7 may still be running. Press R to list the runs again.");
+    for (ended_ms, first_that_may_run) in [(None, 8), (Some(1), 7)] {
+        show(&mut interface, ended_ms, first_that_may_run);
+        let is_interrupted = interface.screen().contains("3 files, interrupted");
+        assert_eq!(is_interrupted, ended_ms.is_none());
+        interface.types("u");
+        interface.shows("Undo run 7 and restore 3 files?");
+        interface.types("n");
+    }
 }
 
 #[test]

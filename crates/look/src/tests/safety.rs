@@ -1,11 +1,13 @@
 //! Tests that the interface makes no false claims, and records only decisions that the user makes.
 
+use space::{Compared, Comparisons, Space};
 use testkit::TreeBuilder;
 
 use super::{DOWN, Interface, KIB, ROOT, photos};
 use crate::effect::Effect;
+use crate::key::Key;
 use crate::screen::body_height;
-use crate::work::{Load, Loaded, News, Related, Relation, Uniques};
+use crate::work::{Load, Loaded, News, Related, Relation, Sizes, Uniques};
 
 const ALL_HAVE_COPIES: &str = "Each file in this directory has a copy outside.";
 
@@ -50,7 +52,7 @@ fn only_a_complete_list_claims_that_all_files_have_copies() {
 fn keys_do_nothing_while_the_terminal_is_too_small() {
     let mut interface = Interface::of(&photos());
     interface.types("2");
-    assert_eq!(interface.app.key(crate::key::Key::Char('D')), []);
+    assert_eq!(interface.app.key(Key::Char('D')), []);
     interface.shows("which file stays?");
     interface.app.resize(body_height((40, 5)));
     interface.types("\rx").types(&format!("{DOWN}d\r"));
@@ -80,7 +82,9 @@ fn decisions_of_other_processes_are_not_overwritten() {
 #[test]
 fn a_decision_about_several_groups_is_withdrawn_only_after_a_question() {
     let mut interface = Interface::of(&photos());
-    interface.types("2D\rw");
+    interface.types("2D");
+    interface.shows("Decide 2 groups");
+    interface.types("\rw");
     interface.shows("Withdraw the decision about 2 groups? [y/n]");
     interface.types("n");
     assert_eq!(decisions(&interface), 1);
@@ -125,11 +129,16 @@ fn the_only_suggested_file_cannot_be_removed() {
 
 /// Returns the relation of the two folders with the photos.
 fn related(interface: &Interface) -> Related {
-    let dir = |name: &str| format!(r#"{{"path":"{}/t/{name}"}}"#, interface.temp.path().display());
+    relation(interface, &["photos/2021".into(), "backup".into()])
+}
+
+/// Returns a relation of folders.
+fn relation(interface: &Interface, dirs: &[String]) -> Related {
+    let dir =
+        |name: &String| format!(r#"{{"path":"{}/t/{name}"}}"#, interface.temp.path().display());
+    let dirs = dirs.iter().map(dir).collect::<Vec<_>>().join(",");
     let text = format!(
-        r#"[{{"relation":"overlapping","percent":50,"files":1,"reclaimable_bytes":9,"dirs":[{},{}]}}]"#,
-        dir("photos/2021"),
-        dir("backup")
+        r#"[{{"relation":"overlapping","percent":50,"files":1,"reclaimable_bytes":9,"dirs":[{dirs}]}}]"#
     );
     let relations: Vec<Relation> = serde_json::from_str(&text).expect("a relation");
     Related { relations, remarks: Vec::new() }
@@ -159,6 +168,58 @@ fn escape_returns_from_the_groups_of_folders_to_the_list_of_folders() {
 }
 
 #[test]
+fn folders_that_no_filter_can_select_together_are_not_opened() {
+    let mut interface = Interface::of(&photos());
+    let names: Vec<String> = (0..65).map(|number| format!("d{number}")).collect();
+    let long = vec!["long".repeat(600), "path".repeat(600)];
+    interface.types("3");
+    for (names, why) in
+        [(names, "a filter may have at most 64 terms"), (long, "may have at most 4096 bytes")]
+    {
+        let related = relation(&interface, &names);
+        interface.tell(News::Loaded(Loaded::Folders(Ok(related))));
+        interface.types("\r");
+        interface.shows("[3 Folders]");
+        interface.shows("The groups of these folders cannot be shown together:");
+        assert!(interface.screen().replace('\n', " ").contains(why), "{}", interface.screen());
+    }
+}
+
+#[test]
+fn a_filter_that_is_not_understood_selects_no_group() {
+    let mut interface = Interface::of(&photos());
+    interface.types("2");
+    interface.shows("2 groups,");
+    let terms: Vec<String> = (0..65).map(|number| format!("path:\"/d{number}\"")).collect();
+    assert_eq!(interface.app.groups.show_folders(terms.join(" ")), []);
+    interface.shows("0 groups,");
+    interface.types("D");
+    interface.shows("The list has no groups to decide.");
+}
+
+#[test]
+fn growth_since_different_scans_names_no_time() {
+    let mut interface = Interface::of(&photos());
+    let show = |interface: &mut Interface, times: [i64; 2]| {
+        let space = Space::load(interface.decider.catalog()).expect("loads");
+        let compare = |(name, since_ms)| {
+            let root = format!("{}/t/{name}", interface.temp.path().display()).into_bytes();
+            let dir = space.find(&root).expect("a directory");
+            Compared { dir, root, since_ms, until_ms: 9 }
+        };
+        let compared = ["photos", "backup"].into_iter().zip(times).map(compare).collect();
+        let comparisons = Comparisons { compared, ..Comparisons::default() };
+        interface.tell(News::Loaded(Loaded::Space(Ok(Sizes { space, comparisons }))));
+    };
+    show(&mut interface, [1, 1]);
+    interface.shows("by disk space, grown since 2026-11-30 12:00");
+    show(&mut interface, [1, 2]);
+    interface.shows("by disk space, grown since earlier scans");
+    interface.types("\r");
+    interface.shows("by disk space, grown since 2026-11-30 12:00");
+}
+
+#[test]
 fn a_reload_keeps_the_filter_and_the_cursor() {
     let mut interface = Interface::of(&photos());
     interface.types(&format!("/o\r{DOWN}R"));
@@ -182,6 +243,39 @@ fn pasted_text_is_no_command() {
     assert_eq!(decisions(&interface), 0);
     interface.types("/\x1b[200~size:>1k\x1b[201~");
     interface.shows("/size:>1k_");
+}
+
+#[test]
+fn a_menu_that_is_not_shown_yet_takes_no_key() {
+    let mut interface = Interface::of(&photos());
+    // A text that is pasted into a terminal without marks around pasted text.
+    interface.types("2").types("Downloads\n");
+    assert_eq!(decisions(&interface), 0);
+    interface.shows("Decide 2 groups: which file stays?");
+    interface.types("\r");
+    assert_eq!(decisions(&interface), 1);
+}
+
+#[test]
+fn escape_stops_the_work_before_it_clears_the_filter_or_leaves_the_list() {
+    let mut interface = Interface::of(&photos());
+    interface.types("4/x\r");
+    interface.shows("Loading… (Esc stops)");
+    assert!(matches!(&interface.app.key(Key::Esc)[..], [Effect::Cancel(Load::Uniques(_))]));
+    interface.shows("Stopped. Press R to load again.");
+    interface.shows("  /x ");
+    assert_eq!(interface.app.key(Key::Esc), []);
+    assert!(!interface.screen().contains("  /x "), "{}", interface.screen());
+    interface.types("3");
+    interface.tell(News::Loaded(Loaded::Folders(Ok(related(&interface)))));
+    interface.types("\r");
+    interface.shows("[2 Groups]");
+    drop(interface.app.reload());
+    interface.shows("Loading… (Esc stops)");
+    assert_eq!(interface.app.key(Key::Esc), [Effect::Cancel(Load::Groups)]);
+    interface.shows("[2 Groups]");
+    interface.types("\x1b");
+    interface.shows("[3 Folders]");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The folders that are equal, contained in each other, or overlap.
 
-use review::{Filter, Needle};
+use review::{Filter, FilterError, Needle};
 use runtime::quantity::{count, counted, size};
 
 use crate::bindings::{Action, Place};
@@ -37,7 +37,14 @@ fn open(relation: &Relation) -> Vec<Effect> {
         let text = "The language of filters cannot express the names of these folders.";
         return vec![Effect::Say(text.into())];
     };
-    vec![Effect::ShowGroups(terms.join(" "))]
+    let filter = terms.join(" ");
+    if let Err(FilterError { reason, .. }) = Filter::parse(&filter) {
+        return vec![Effect::Say(format!(
+            "The groups of these folders cannot be shown together: {reason}. \
+             Show one folder at a time: go to it in list 1, and press 2."
+        ))];
+    }
+    vec![Effect::ShowGroups(filter)]
 }
 
 /// Returns the folders of a relation, relative to a directory if one is given.

@@ -140,8 +140,9 @@ impl GroupsView {
     fn select(&mut self) {
         let Some(review) = self.review.ready() else { return };
         let filter = self.whole_filter();
-        let filter = filter.or_else(|| Filter::parse(&self.filter).ok()).unwrap_or_default();
-        self.order = review.select(&filter, self.sort);
+        let filter = filter.or_else(|| Filter::parse(&self.filter).ok());
+        // A filter that is not understood selects no group.
+        self.order = filter.map_or_else(Vec::new, |filter| review.select(&filter, self.sort));
         if self.dir != b"/" {
             // Filters ignore the case of letters, but paths do not.
             self.order.retain(|&at| has_file_below(review, at, &self.dir));

@@ -183,6 +183,11 @@ impl OutcomeView {
         matches!(self.outcome, Remote::Loading(_))
     }
 
+    /// Returns whether the user has stopped a run that is still changing files.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.is_running() && self.is_stopping
+    }
+
     fn message(&self, at: usize) -> Option<String> {
         self.outcome.ready()?.messages.get(at).map(|text| message(text))
     }
@@ -236,14 +241,19 @@ impl View for OutcomeView {
     }
 
     fn note(&self) -> Option<String> {
-        if self.is_running() && self.is_stopping {
-            return Some("Stopping after the current file…".into());
+        if self.is_stopping
+            && let Remote::Loading(progress) = &self.outcome
+        {
+            return Some(format!("Stopping after the current file… {progress}").trim_end().into());
         }
         let no_messages = || (self.len() == 0).then(|| "Press Esc to go back.".to_string());
         self.outcome.note().or_else(no_messages)
     }
 
     fn totals(&self) -> String {
+        if self.is_stopping() {
+            return "q leaves while lop finishes; the result is then in list 5".into();
+        }
         self.undo().map(|(run, _)| format!("u undoes run {run}")).unwrap_or_default()
     }
 
@@ -263,7 +273,10 @@ impl View for OutcomeView {
             Action::Undo => self.undo().map(|(_, ask)| ask).into_iter().collect(),
             // The work ends after the file that it is working on, and reports its result.
             Action::Back if self.is_running() => {
-                self.is_stopping = true;
+                if !std::mem::replace(&mut self.is_stopping, true) {
+                    // The page then shows only progress from after the stop.
+                    self.progress(String::new());
+                }
                 vec![Effect::Cancel(self.load.clone())]
             }
             _ => Vec::new(),

@@ -44,9 +44,22 @@ impl RunsView {
         self.get(self.list.at)
     }
 
+    /// Returns whether another process may still be carrying out a run.
+    fn may_run(&self, run: &RunSummary) -> bool {
+        self.runs.ready().is_some_and(|list| run.may_run(list.first_that_may_run))
+    }
+
+    fn can_be_undone(&self, run: &RunSummary) -> bool {
+        run.can_be_undone() && !self.may_run(run)
+    }
+
     fn undo(&self) -> Vec<Effect> {
         vec![match self.current() {
             None => return Vec::new(),
+            Some(run) if self.may_run(run) => Effect::Say(format!(
+                "Run {} may still be running. Press R to list the runs again.",
+                run.run
+            )),
             Some(run) if run.can_be_undone() => ask_undo(run.run, run.kind, run.still_changed()),
             Some(run) => Effect::Say(format!("Run {} has nothing left to restore.", run.run)),
         }]
@@ -88,13 +101,15 @@ impl View for RunsView {
         let Some(run) = self.get(at) else { return Row::default() };
         let start = (self.local_time)(run.started_ms);
         let (number, action) = (run.run, action_name(run.kind));
-        let text = format!("{number:>5}  {start:<16}  {action:<13}  {}", run.result());
-        let tone = if run.can_be_undone() { Tone::Plain } else { Tone::Quiet };
+        let result = run.result(self.may_run(run));
+        let text = format!("{number:>5}  {start:<16}  {action:<13}  {result}");
+        let tone = if self.can_be_undone(run) { Tone::Plain } else { Tone::Quiet };
         Row { text: cut(&text, columns), tone }
     }
 
     fn details(&self, at: usize) -> String {
-        self.get(at).map(|run| format!("Run {}: {}", run.run, run.result())).unwrap_or_default()
+        let text = |run: &RunSummary| format!("Run {}: {}", run.run, run.result(self.may_run(run)));
+        self.get(at).map(text).unwrap_or_default()
     }
 
     fn note(&self) -> Option<String> {
@@ -106,7 +121,7 @@ impl View for RunsView {
     fn totals(&self) -> String {
         let runs = counted(self.len() as u64, "run", "runs");
         let mut text = with_remark(runs, self.unreadable().as_slice());
-        if self.current().is_some_and(RunSummary::can_be_undone) {
+        if self.current().is_some_and(|run| self.can_be_undone(run)) {
             text.push_str("; u undoes the selected run");
         }
         text
@@ -118,7 +133,7 @@ impl View for RunsView {
 
     fn offers(&self, action: Action) -> bool {
         match action {
-            Action::Undo => self.current().is_some_and(RunSummary::can_be_undone),
+            Action::Undo => self.current().is_some_and(|run| self.can_be_undone(run)),
             action => !matches!(action, Action::Open | Action::Leave),
         }
     }

@@ -167,13 +167,18 @@ impl SpaceView {
         space.is_at_or_below(dir, self.dir) || space.is_at_or_below(self.dir, dir)
     }
 
-    /// Returns the end of the earlier scan that the growth refers to. If several roots have such scans, returns the
-    /// first.
-    fn since(&self) -> Option<i64> {
+    /// Returns the text about the end of the earlier scan that the growth refers to. Several roots may have different
+    /// earlier scans.
+    fn since(&self) -> Option<String> {
         let Sizes { space, comparisons } = self.sizes.ready()?;
-        let mut compared = comparisons.compared.iter();
-        let root = compared.find(|compared| self.is_related(space, compared.dir));
-        root.map(|compared| compared.since_ms)
+        let compared = comparisons.compared.iter();
+        let roots = compared.filter(|compared| self.is_related(space, compared.dir));
+        let mut times = roots.map(|compared| compared.since_ms);
+        let first = times.next()?;
+        if times.all(|time| time == first) {
+            return Some(format!(", grown since {}", (self.local_time)(first)));
+        }
+        Some(", grown since earlier scans".into())
     }
 
     fn order(&mut self, by: By) -> Vec<Effect> {
@@ -208,8 +213,7 @@ impl View for SpaceView {
             By::Grown => "by growth",
             By::Files => "by files",
         };
-        let since = self.since().map(|ms| format!(", grown since {}", (self.local_time)(ms)));
-        (name(self.dir()), format!("{order}{}", since.unwrap_or_default()))
+        (name(self.dir()), format!("{order}{}", self.since().unwrap_or_default()))
     }
 
     fn heading(&self, columns: usize) -> String {

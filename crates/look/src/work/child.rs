@@ -247,7 +247,8 @@ impl Lop {
 }
 
 impl Printed {
-    /// Reads standard error to its end. A process whose output nobody reads would wait forever.
+    /// Reads standard error to its end, and passes the progress and the messages to `tell`. A process whose output
+    /// nobody reads would wait forever.
     fn read_messages(&mut self, stderr: ChildStderr, tell: Tell<'_>) {
         let (mut from, mut line) = (BufReader::new(stderr), Vec::new());
         while matches!(from.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut line), Ok(1..)) {
@@ -259,11 +260,15 @@ impl Printed {
                     tell(progress.text);
                 }
                 self.error = record.error.map(|error| error.message).or(self.error.take());
-            } else if self.messages.len() == MAX_MESSAGES {
-                self.more += u64::from(!text.is_empty());
             } else if !text.is_empty() {
                 let text = text.strip_prefix("lop: ").unwrap_or(&text);
-                self.messages.push(text.to_owned());
+                // The process may print this message before it waits for another process.
+                tell(text.to_owned());
+                if self.messages.len() < MAX_MESSAGES {
+                    self.messages.push(text.to_owned());
+                } else {
+                    self.more += 1;
+                }
             }
         }
     }

@@ -4,9 +4,10 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use catalog::Writer;
+use fsops::{Lock, create_dir_private};
 use testkit::{TempTree, TreeBuilder};
 
-use super::{Load, Loaded, News, Report, RunList, Running, Slot, Stop, Work};
+use super::{Load, Loaded, News, Report, RunList, Running, Slot, Stop, Work, list_runs};
 use crate::tests::install;
 
 /// A program that ignores SIGINT. It notes its start, and waits for the file `go`. Then it lists its last argument as
@@ -99,4 +100,20 @@ fn a_result_that_waits_behind_another_one_can_be_cancelled() {
     work.cancel_all();
     let second = work.news();
     assert!(second.is_none(), "{second:?}");
+}
+
+#[test]
+fn the_list_of_runs_tells_which_run_may_be_in_progress() {
+    let temp = TempTree::new();
+    let folder = temp.path().join("runs");
+    let first = || list_runs(&folder).expect("listed").first_that_may_run;
+    assert_eq!(first(), 1);
+    create_dir_private(&folder).expect("created");
+    let journals = TreeBuilder::new().file("runs/1.jsonl", "").file("runs/2.jsonl", "");
+    let _made = journals.make(temp.path());
+    assert_eq!(first(), 3);
+    let lock = Lock::take(&folder.join("lock"), |_| ()).expect("locked");
+    assert_eq!(first(), 2);
+    drop(lock);
+    assert_eq!(first(), 3);
 }

@@ -25,6 +25,7 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
     if let Some(run) = args.run {
         return run::show(&folder, run, settings);
     }
+    let first_that_may_run = Runs::first_that_may_run(&folder)?;
     let files = Runs::list(&folder)?.into_iter().map(|run| run.map(Run::Files));
     let trees = TrashSummary::list(&folder)?.into_iter().map(|run| run.map(Run::Trees));
     let unreadable = Cell::new(0);
@@ -35,7 +36,8 @@ pub(crate) fn run(args: &HistoryArgs, settings: &Settings) -> Result<Exit, Comma
             let runs: Vec<Row> = runs.iter().map(Row::from).collect();
             return writeln!(out, "{}", document_with("runs", &runs));
         }
-        runs.iter().try_for_each(|run| write_line(out, run, settings))
+        runs.iter()
+            .try_for_each(|run| write_line(out, run, run.may_run(first_that_may_run), settings))
     })?;
     if printed {
         settings.summarize(counted(runs.len() as u64, "run", "runs").as_bytes());
@@ -57,6 +59,11 @@ impl Run {
         }
     }
 
+    /// Returns whether the run may still be changing files.
+    fn may_run(&self, first: u64) -> bool {
+        matches!(self, Run::Files(run) if run.may_run(first))
+    }
+
     fn started_ms(&self) -> i64 {
         match self {
             Run::Files(run) => run.started_ms,
@@ -72,10 +79,15 @@ impl Run {
     }
 }
 
-fn write_line(out: &mut impl Write, run: &Run, settings: &Settings) -> io::Result<()> {
+fn write_line(
+    out: &mut impl Write,
+    run: &Run,
+    may_run: bool,
+    settings: &Settings,
+) -> io::Result<()> {
     write!(out, "{:>4}  {}  {:<10}  ", run.number(), local_time(run.started_ms()), run.word())?;
     match run {
-        Run::Files(run) => writeln!(out, "{}", run.result()),
+        Run::Files(run) => writeln!(out, "{}", run.result(may_run)),
         Run::Trees(run) => {
             write!(out, "{}", of_trees(run))?;
             // For an unfinished run, the line shows the location of its trees, so that the user can inspect them.

@@ -1,6 +1,6 @@
 //! Journals that are damaged, forged, or from another version.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, chown};
 
 use testkit::{Compare, NOBODY, Snapshot, TreeBuilder, assert_same, is_root, skipped};
@@ -102,4 +102,29 @@ fn a_journal_that_somebody_else_may_have_written_is_refused() {
     }
     lop.run(["undo", "1"]).success();
     assert_same(&before, &Snapshot::of(lop.work()), Compare::VISIBLE);
+}
+
+#[test]
+fn history_calls_no_run_interrupted_that_may_still_be_running() {
+    let (lop, _) = deleted();
+    edit(&lop, |text| {
+        let end = text.trim_end().rfind('\n').expect("several lines") + 1;
+        text[..end].into()
+    });
+    let lock = File::options().append(true).create(true).open(lop.runs().join("lock"));
+    let lock = lock.expect("opens");
+    let says = |result: &str| {
+        let runs = lop.json(["history"])["runs"].clone();
+        assert!(runs[0]["ended_ms"].is_null(), "{runs}");
+        for arguments in [&["history"][..], &["history", "1"]] {
+            let output = lop.run(arguments.iter().copied());
+            let said = output.success().stdout_str().lines().next().unwrap_or_default().to_owned();
+            assert!(said.ends_with(result), "{said}");
+        }
+    };
+    says("2 files, 8.0 KiB freed, interrupted");
+    lock.lock().expect("locked");
+    says("2 files, 8.0 KiB freed, may still be running");
+    lock.unlock().expect("unlocked");
+    says("2 files, 8.0 KiB freed, interrupted");
 }

@@ -130,6 +130,21 @@ fn messages_that_are_not_stored_are_counted() {
 }
 
 #[test]
+fn messages_are_shown_while_the_process_works() {
+    let wait = "waiting for process 7, which is changing the catalog";
+    let end = format!(
+        r#"echo 'lop: {wait}' >&2; echo '{{"progress":{{"text":"1 of 3"}}}}' >&2
+        for at in $(seq 203); do echo "lop: /$at: changed" >&2; done"#
+    );
+    let (temp, lop) = program(r#"{"summary":{"run":4,"done":2}}"#, "", &end);
+    let mut reports = Vec::new();
+    let mut tell = |text| reports.push(text);
+    lop.apply(Kind::Hardlink, file(&temp), &Stop::default(), &mut tell).expect("a result");
+    assert_eq!(reports[..2], [wait, "1 of 3"]);
+    assert_eq!((reports.len(), reports.last().map(String::as_str)), (205, Some("/203: changed")));
+}
+
+#[test]
 fn an_incomplete_plan_says_why() {
     let error = r#"{"error":{"code":3,"message":"2 files changed since the scan"}}"#;
     let (temp, lop) = program(r#"{"summary":{}}"#, error, "exit 3");

@@ -24,8 +24,12 @@ use crate::settings::Settings;
 ///
 /// Fails if the run does not exist or its journal cannot be read.
 pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit, CommandError> {
+    let first_that_may_run = Runs::first_that_may_run(folder)?;
     match Runs::actions(folder, run) {
-        Ok((summary, deeds)) => of_files(summary, deeds, settings),
+        Ok((summary, deeds)) => {
+            let may_run = summary.may_run(first_that_may_run);
+            of_files(summary, deeds, may_run, settings)
+        }
         Err(Error::NoRun(_)) => {
             let mut trees = TrashSummary::list(folder)?.into_iter();
             let is_it = |found: &Result<TrashSummary, Error>| {
@@ -41,6 +45,7 @@ pub(super) fn show(folder: &Path, run: u64, settings: &Settings) -> Result<Exit,
 fn of_files(
     summary: RunSummary,
     deeds: FileActions,
+    may_run: bool,
     settings: &Settings,
 ) -> Result<Exit, CommandError> {
     let (mut failed, unrecorded) = (None, summary.unrecorded);
@@ -53,7 +58,7 @@ fn of_files(
             deeds.try_for_each(|file_action| list.item(&JsonFileAction::from(&file_action)))?;
             return list.finish(&to_json(&Row::from(&run)));
         }
-        write_line(out, &run, settings)?;
+        write_line(out, &run, may_run, settings)?;
         deeds.try_for_each(|file_action| write_file_action(out, &file_action, settings))?;
         if unrecorded > 0 {
             let files = counted(unrecorded, "other file", "other files");
@@ -73,7 +78,7 @@ fn of_trees(found: TrashSummary, settings: &Settings) -> Result<Exit, CommandErr
             trees.iter().try_for_each(|path| list.item(&JsonPath::new(path)))?;
             return list.finish(&to_json(&Row::from(&run)));
         }
-        write_line(out, &run, settings)?;
+        write_line(out, &run, false, settings)?;
         let names = settings.stdout.names;
         trees
             .iter()
