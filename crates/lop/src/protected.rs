@@ -71,12 +71,6 @@ impl Protected {
         self.folders.is_empty()
     }
 
-    /// Returns whether an absolute path is the path of a protected folder or below it. Compares only paths, so it does
-    /// not recognise a folder that a bind mount shows in another place.
-    pub(crate) fn contains_path(&self, path: &[u8]) -> bool {
-        self.folders.iter().flat_map(|folder| &folder.paths).any(|dir| is_at_or_below(dir, path))
-    }
-
     /// Returns the protected folder that contains an absolute path without links, or that is at this path.
     pub(crate) fn folder_of(&self, path: &[u8]) -> Option<&Folder> {
         let here = self.locations(path);

@@ -237,7 +237,7 @@ impl Planner {
         let path = tree.absolute_path(file);
         let root = self.options.roots.iter().position(|dir| is_at_or_below(dir, &path));
         let is_protected = || {
-            self.options.protected.contains_path(&path)
+            self.options.protected.folder_of(&path).is_some()
                 || self.protected.contains(tree, tree.file(file).dir)
         };
         let protected = if is_protected() {

@@ -233,6 +233,43 @@ fn a_folder_is_protected_under_every_path() {
 }
 
 #[test]
+fn what_a_protected_mount_point_shows_is_protected_elsewhere() {
+    if !is_root() {
+        return skipped("only root can mount");
+    }
+    let tree = TreeBuilder::new().dir("bound").file("t/real/b.tmp", "kept").file("t/a.tmp", "junk");
+    let lop = Lop::with(&tree);
+    let _mount = match Mount::bind(lop.path("t/real"), lop.path("bound")) {
+        Ok(mount) => mount,
+        Err(why) => return skipped(&why),
+    };
+    configure(&lop, format!("protect = ['{}']\n", lop.path("bound").display()));
+    crate::configured::write(&lop.path("rules.toml"), RULES);
+    let sweep = ["sweep", "--rules", "rules.toml", "--json", "--delete", "t"];
+    let said = run(&lop, sweep).success().stdout_str().to_owned();
+    assert!(!lop.path("t/a.tmp").exists() && lop.path("t/real/b.tmp").exists(), "{said}");
+    assert!(said.contains("\"files\":1"), "only one file counts: {said}");
+}
+
+#[test]
+fn a_protected_file_is_protected_where_a_bind_mount_shows_it() {
+    if !is_root() {
+        return skipped("only root can mount");
+    }
+    let lop =
+        Lop::with(&TreeBuilder::new().dir("bound").file("t/master", "same").file("t/y", "same"));
+    configure(&lop, format!("protect = ['{}']\n", lop.path("t/master").display()));
+    let _mount = match Mount::bind(lop.path("t"), lop.path("bound")) {
+        Ok(mount) => mount,
+        Err(why) => return skipped(&why),
+    };
+    run(&lop, ["scan", "bound"]).success();
+    let keep = format!("path:{}", lop.path("bound/y").display());
+    run(&lop, ["dedupe", "--by", "delete", "--keep", &keep, "--apply", "bound"]).success();
+    assert!(lop.path("t/master").exists());
+}
+
+#[test]
 fn a_folder_that_does_not_exist_is_no_error() {
     let lop = Lop::with(&tree());
     configure(&lop, "protect = ['/mnt/no such disk/archive']\n");

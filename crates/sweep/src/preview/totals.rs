@@ -30,10 +30,25 @@ pub(crate) fn assemble(compiled: &Compiled, found: Vec<Found>) -> Preview {
         .iter()
         .map(|&is_here| RuleTotals { is_here, ..RuleTotals::default() })
         .collect();
-    for found in &preview.matches {
-        preview.rules[found.rule as usize].add(found);
-    }
+    preview.add_up();
     preview
+}
+
+impl Preview {
+    /// Removes matches, and leaves those for which `is_taken` returns true. A rule that was refused stays refused.
+    pub fn retain(&mut self, is_taken: impl Fn(&Match) -> bool) {
+        self.matches.retain(is_taken);
+        for totals in &mut self.rules {
+            *totals = RuleTotals { is_here: totals.is_here, ..RuleTotals::default() };
+        }
+        self.add_up();
+    }
+
+    fn add_up(&mut self) {
+        for found in &self.matches {
+            self.rules[found.rule as usize].add(found);
+        }
+    }
 }
 
 /// Orders paths so that a directory comes right before everything below it.

@@ -87,8 +87,15 @@ impl<'a> Engine<'a> {
         progress: &Progress,
     ) -> Result<Found, CommandError> {
         let bindings = Engine::bind(&target)?;
-        let preview =
-            sweep::preview::run(&self.request(&target, &bindings, &self.book.active), progress)?;
+        let request = self.request(&target, &bindings, &self.book.active);
+        let mut preview = sweep::preview::run(&request, progress)?;
+        if !self.protected.is_empty() {
+            // The walk recognises a protected folder by its name. If the folder is a mount point, the directory that it
+            // shows may have another name here.
+            let is_taken =
+                |path: &[u8]| self.protected.objection(&target.absolute_path(path)).is_none();
+            preview.retain(|found| is_taken(&found.path));
+        }
         Ok(Found { target, bindings, preview, matched_ns: self.now_ns })
     }
 
