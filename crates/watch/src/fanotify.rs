@@ -6,8 +6,8 @@
 //! watcher determines the places of all directories again.
 //!
 //! An event contains only one name of a file, but the file may have further names below a root. The watcher therefore
-//! notes the inode in two cases: if a process changed the file through a name outside of the roots, and if the kernel
-//! reports a new link count, which it does in an event without a name.
+//! notes the inode in two cases: if a process changed the file through a name outside of the roots or, if there are
+//! several roots, inside one, and if the kernel reports a new link count, which it does in an event without a name.
 
 mod event;
 mod links;
@@ -208,23 +208,28 @@ impl Source {
             }
         }
         let key = key_of(dir);
-        match self.place(&key, dir, areas, resolver)? {
-            Some(Place::Inside(own)) => {
-                if !own.iter().any(|own| own == name) {
-                    let is_new_dir = has(FAN_ONDIR) && has(FAN_CREATE | FAN_MOVED_TO);
-                    notes.name(&key, name, is_new_dir);
-                }
+        let is_inside = match self.place(&key, dir, areas, resolver)? {
+            Some(Place::Inside(own)) if own.iter().any(|own| own == name) => return Ok(()),
+            Some(Place::Inside(_)) => {
+                let is_new_dir = has(FAN_ONDIR) && has(FAN_CREATE | FAN_MOVED_TO);
+                notes.name(&key, name, is_new_dir);
+                true
             }
-            Some(Place::Deep(above)) => notes.tree(above),
-            Some(Place::Outside) | None => {
-                let Some(file) = event.inode.filter(|_| !has(FAN_ONDIR)) else { return Ok(()) };
-                if has(FAN_CREATE) {
-                    self.links.created(&key_of(file));
-                }
-                let is_written = has(FAN_MODIFY | FAN_CLOSE_WRITE);
-                if is_written || has(FAN_ATTRIB | FAN_MOVED_TO) {
-                    self.note_outside(file, is_written, areas, resolver, notes)?;
-                }
+            Some(Place::Deep(above)) => {
+                notes.tree(above);
+                return Ok(());
+            }
+            Some(Place::Outside) | None => false,
+        };
+        let file = event.inode.filter(|_| !has(FAN_ONDIR));
+        // The file may have further names below another root, which a scan may examine on its own.
+        if let Some(file) = file.filter(|_| !is_inside || areas.roots.len() > 1) {
+            if has(FAN_CREATE) {
+                self.links.created(&key_of(file));
+            }
+            let is_written = has(FAN_MODIFY | FAN_CLOSE_WRITE);
+            if is_written || has(FAN_ATTRIB | FAN_MOVED_TO) {
+                self.note_names(file, is_written && !is_inside, areas, resolver, notes)?;
             }
         }
         Ok(())
@@ -274,11 +279,11 @@ impl Source {
         Ok(())
     }
 
-    /// Notes a file that has changed through a name outside of the roots, if it has several names.
-    fn note_outside(
+    /// Notes a file that has changed through one of its names, if it has several names.
+    fn note_names(
         &mut self,
         file: Inode<'_>,
-        is_written: bool,
+        is_counted: bool,
         areas: &Areas,
         resolver: &mut Resolver,
         notes: &mut Notes,
@@ -288,7 +293,7 @@ impl Source {
             return Ok(());
         }
         match resolver.stat(file, areas)? {
-            Some(stat) if stat.links > 1 => notes.inode(stat.device, stat.inode, is_written),
+            Some(stat) if stat.links > 1 => notes.inode(stat.device, stat.inode, is_counted),
             Some(stat) if stat.links == 1 => self.links.add_single(&key),
             _ => {}
         }

@@ -29,7 +29,7 @@ use crate::questions::catalog::open_writer;
 use crate::settings::{ScanSettings, Settings, Verbosity};
 use checkpoint::Checkpointer;
 use noted::{Listed, Noted, NotedChanges};
-use search::{SearchResult, damaged, search};
+use search::{SearchResult, add_problems, damaged, search};
 
 /// Runs the command.
 pub(crate) fn run(args: ScanArgs, settings: &Settings) -> Result<Exit, CommandError> {
@@ -127,7 +127,7 @@ fn examine(
     let known = writer.as_ref().filter(|writer| !writer.is_new());
     let is_first = known.is_none();
     let mut keys = (!scan.args.paranoid).then(|| ContentKeys::new(scan.compare.digests));
-    let Listed { mut tree, mut recall, files, bytes, changed } =
+    let Listed { mut tree, mut recall, files, bytes, changed, unreadable } =
         list(scan, known, noted.changes, keys.as_ref(), progress, clock)?;
     let has_nothing = !tree.problems.is_empty() || tree.skipped.pseudo_file_systems > 0;
     if tree.roots().is_empty() && has_nothing {
@@ -149,6 +149,7 @@ fn examine(
         });
         let save = writer.as_mut().map(|writer| (writer, begun.clone()));
         let mut result = find_groups(scan, settings, &tree, &mut recall, keys, save, progress)?;
+        add_problems(&mut result.found, unreadable);
         if is_first {
             // In a first scan, all known heads were read during the walk and do not come from the catalog.
             result.found.known = 0;
@@ -190,7 +191,7 @@ fn list(
         Some(writer) => writer.catalog().match_tree(&mut tree, true)?,
         None => TreeMatch::empty(&tree),
     };
-    Ok(Listed { tree, recall, files, bytes, changed: None })
+    Ok(Listed { tree, recall, files, bytes, changed: None, unreadable: Vec::new() })
 }
 
 /// Finds the groups. If there is a catalog, the results so far are saved at intervals and on an interrupt.

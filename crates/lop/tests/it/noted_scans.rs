@@ -1,6 +1,7 @@
 //! Scans while `lop watch` runs examine only what changed, and leave the catalog that a scan of everything would leave.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -21,6 +22,12 @@ fn watch(lop: &Lop) -> Running {
 fn started(mut running: Running) -> Running {
     assert!(running.wait_for(&When::Stdout(b"\nScans ".into())), "it does not watch");
     running
+}
+
+/// Makes `nobody` the owner of all files.
+fn give_away(lop: &Lop) {
+    let all = Command::new("chown").arg("-R").arg(NOBODY.to_string()).arg(lop.path("")).status();
+    assert!(all.expect("runs").success());
 }
 
 /// Scans `t`, and returns the summary.
@@ -70,6 +77,27 @@ fn only_changes_are_examined() {
         text.contains(" s; in all, 3 files, 15 B\nFound     1 group: 2 redundant files, "),
         "{text}"
     );
+}
+
+#[test]
+fn changed_files_that_cannot_be_read_are_reported() {
+    if !testkit::is_root() {
+        return skipped("only root can act as another user");
+    }
+    let lop = Lop::with(&tree());
+    give_away(&lop);
+    let command = |args: &[&str]| lop.command().args(args).as_user(NOBODY, NOBODY);
+    let _running = started(command(&["watch", "--scan-every", "never", "t"]).spawn());
+    command(&["scan", "t"]).run().success();
+    fs::write(lop.path("t/secret"), "alike").expect("written");
+    fs::set_permissions(lop.path("t/secret"), Permissions::from_mode(0)).expect("changed");
+    settle();
+    for _ in 0..2 {
+        let output = command(&["scan", "--json", "t"]).run();
+        let said = output.code(3).stderr_str();
+        assert!(said.contains("t/secret"), "{said}");
+        assert!(changed(&crate::lop::document(&output)["summary"]).is_some());
+    }
 }
 
 #[test]
@@ -160,9 +188,7 @@ fn facts(catalog: &PathBuf) -> Vec<String> {
 fn compare(seed: u64, rounds: u64, user: Option<u32>) -> u64 {
     let lop = Lop::with(&tree().file("over/a", "alike").file("over/x", "in the other directory"));
     if user.is_some() {
-        let all =
-            Command::new("chown").arg("-R").arg(NOBODY.to_string()).arg(lop.path("")).status();
-        assert!(all.expect("runs").success());
+        give_away(&lop);
     }
     let command = |args: &[&str]| {
         let command = lop.command().args(args.iter().copied());

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use fsops::{FileKey, Mounts};
+use fsops::{DirLocation, FileKey, MountPoint, Mounts};
 
 use crate::paths::{is_at_or_below, open_dir};
 
@@ -44,10 +44,20 @@ pub(crate) struct Planned {
     pub(crate) key: Option<FileKey>,
     /// The identity of its file system, as in `fsops::Volume`.
     pub(crate) fsid: u64,
+    /// The location of its top directory on the file system, by which bind mounts of the same directories are recognised.
+    pub(crate) location: Option<DirLocation>,
     /// The type of the file system, as messages show it.
     pub(crate) kind: String,
     /// The reason why the watcher cannot watch the area, or `None` if it can.
     pub(crate) obstacle: Option<String>,
+}
+
+impl Planned {
+    /// Returns whether this area and another one show the same directories.
+    pub(crate) fn overlaps(&self, other: &Planned) -> bool {
+        let locations = self.location.as_ref().zip(other.location.as_ref());
+        locations.is_some_and(|(here, there)| here.is_below(there) || there.is_below(here))
+    }
 }
 
 /// All areas to watch.
@@ -61,9 +71,9 @@ impl Plan {
         let mut all: Vec<Planned> = Vec::new();
         for root in roots {
             let Some(mount) = mounts.mount_at(root) else { continue };
-            all.extend(planned(root, mount.id, mount.kind, true));
+            all.extend(planned(root, &mount, &mounts, true));
             for mount in mounts.mounts_below(root) {
-                all.extend(planned(mount.path, mount.id, mount.kind, false));
+                all.extend(planned(mount.path, &mount, &mounts, false));
             }
         }
         all.sort_by(|a, b| a.path.cmp(&b.path));
@@ -84,9 +94,16 @@ impl Plan {
 }
 
 /// Returns the area at a path, or `None` for a mount that a scan does not enter.
-fn planned(path: &[u8], mount: u64, kind: &[u8], is_root: bool) -> Option<Planned> {
-    let kind = String::from_utf8_lossy(kind).into_owned();
-    let found = Planned { path: path.to_vec(), mount, key: None, fsid: 0, kind, obstacle: None };
+fn planned(path: &[u8], mount: &MountPoint<'_>, mounts: &Mounts, is_root: bool) -> Option<Planned> {
+    let found = Planned {
+        path: path.to_vec(),
+        mount: mount.id,
+        key: None,
+        fsid: 0,
+        location: mounts.location(path),
+        kind: String::from_utf8_lossy(mount.kind).into_owned(),
+        obstacle: None,
+    };
     if found.kind == "autofs" {
         // Accessing the path would mount its file system.
         let obstacle = "its file system is not mounted".to_owned();

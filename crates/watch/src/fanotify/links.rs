@@ -1,6 +1,6 @@
-//! Remembers which files outside of the roots have only one name, and so have no name below a root.
+//! Remembers which files have only one name, and so have no further name below a root.
 //!
-//! Most files outside of the roots have only one name. If the watcher examined such a file at each of
+//! Most files have only one name. If the watcher examined such a file at each of
 //! its events, this would take most of the watcher's time. When the link count of a file changes, the
 //! kernel sends an event, and the watcher examines the file again.
 

@@ -127,6 +127,17 @@ impl Watcher {
         for area in self.areas.list.iter().filter(shows_the_same) {
             self.notes.tree(&area.planned.path);
         }
+        // If a mount shows a part of a root, a full scan determines under which of the paths it lists the part.
+        let shows_a_part = |area: &&Area| {
+            let others = changed.iter().filter(|planned| planned.path != area.planned.path);
+            self.areas.roots.contains(&area.planned.path)
+                && others.into_iter().any(|planned| planned.overlaps(&area.planned))
+        };
+        let shown =
+            self.areas.list.iter().filter(shows_a_part).map(|area| area.planned.path.clone());
+        for root in shown.collect::<Vec<_>>() {
+            self.areas.replace(&root, &mut self.notes);
+        }
         let paths: BTreeSet<&Vec<u8>> = changed.iter().map(|planned| &planned.path).collect();
         for path in paths {
             if self.areas.roots.contains(path) {

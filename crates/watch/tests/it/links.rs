@@ -3,10 +3,11 @@
 
 use std::fs::{self, OpenOptions, Permissions};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use testkit::{FileSystem, Mount, TreeBuilder};
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TreeBuilder};
+use watch::ask;
 
 use crate::running::{By, Running, everywhere};
 use crate::state::{State, assert_covered};
@@ -126,4 +127,19 @@ fn writes_through_other_names_are_counted_but_other_changes_are_not() {
     assert!(running.control.status().first.is_some(), "a scan starts");
     let _answer = running.position();
     assert_eq!(running.counts(), watch::Counts::default());
+}
+
+/// A scan of one root examines only the names below this root.
+#[test]
+fn change_through_a_name_in_another_root_is_in_the_answers_about_both() {
+    let tree = TreeBuilder::new().file("r/file", "text").dir("out").make_temp();
+    let [root, out] = ["r", "out"].map(|name| tree.path().join(name));
+    fs::hard_link(root.join("file"), out.join("link")).expect("linked");
+    let Some(running) = Running::start(By::Fanotify, &[&root, &out]) else { return };
+    let position = running.position();
+    append(out.join("link"));
+    let answer = ask(&running.catalog, std::slice::from_ref(&root), Some(position), TEST_TIMEOUT);
+    let changes = answer.expect("an answer").changes.expect("known");
+    let inode = fs::metadata(root.join("file")).expect("metadata").ino();
+    assert!(changes.inodes.iter().any(|&(_, changed)| changed == inode), "{changes:?}");
 }

@@ -278,6 +278,29 @@ fn directory_of_another_file_system_with_the_name_of_a_root_may_change() {
     });
 }
 
+/// A scan lists a directory under only one of its paths.
+#[test]
+fn mount_of_a_directory_of_the_same_root_makes_its_changes_unknown() {
+    with_both(|by| {
+        let tree = TreeBuilder::new().file("r/a/file", "x").dir("r/point").make_temp();
+        let root = tree.path().join("r");
+        let Some(running) = Running::start(by, &[&root]) else { return };
+        let mut position = running.position();
+        let mut is_replaced = |what: &str| {
+            let answer = running.ask(Some(position));
+            assert!(
+                matches!(answer.changes, Err(Unknown::Replaced(_))),
+                "{by:?} {what}: {answer:?}"
+            );
+            position = answer.position;
+        };
+        let mount = Mount::bind(root.join("a"), root.join("point")).expect("mounted");
+        is_replaced("mounted");
+        unmount(mount);
+        is_replaced("unmounted");
+    });
+}
+
 #[test]
 fn removed_root_is_not_watched() {
     for by in [By::Fanotify, By::Inotify] {

@@ -8,7 +8,7 @@ use catalog::{Catalog, TreeMatch, UnusableScan, WatchPosition, WatchedScan, Writ
 use content::Fingerprints;
 use dupes::{Part, Work, read_wanted, wanted};
 use runtime::{Interrupted, Progress};
-use walk::{Changes, FileId, Tree};
+use walk::{Changes, FileId, Problem, Tree};
 use watch::{Answer, Entries, NoWatcher, Position};
 
 use crate::error::CommandError;
@@ -42,6 +42,8 @@ pub(super) struct Listed {
     pub(super) bytes: u64,
     /// Number of files that are new, changed or gone. `None` if the scan examined everything.
     pub(super) changed: Option<u64>,
+    /// Changed files that cannot be read.
+    pub(super) unreadable: Vec<Problem>,
 }
 
 /// The reason why a scan does not use the notes of a watcher.
@@ -228,7 +230,7 @@ impl NotedChanges {
         };
         let growth = found.growth(&tree);
         let unread = found.without_head(catalog, &tree)?;
-        read_heads(scan, &tree, found.fingerprints(), &unread, progress)?;
+        let unreadable = read_heads(scan, &tree, found.fingerprints(), &unread, progress)?;
         let recall = found.add_candidates(catalog, &mut tree)?;
         Ok(Listed {
             tree,
@@ -236,6 +238,7 @@ impl NotedChanges {
             files: self.last.files.saturating_add_signed(growth.files),
             bytes: self.last.bytes.saturating_add_signed(growth.bytes),
             changed: Some(growth.changed),
+            unreadable,
         })
     }
 }
@@ -251,20 +254,22 @@ fn walk_changes(
         .map_err(|_interrupted| super::interrupted_walk(scan))
 }
 
-/// Reads the heads of files. Skips files that cannot be read, because the search for duplicates reports them.
+/// Reads the heads of files, and returns those that cannot be read. The search for duplicates does not read such a file
+/// again if the tree contains no other file of its size.
 fn read_heads(
     scan: &ScanSettings,
     tree: &Tree,
     fingerprints: &Fingerprints,
     files: &[FileId],
     progress: &Progress,
-) -> Result<(), Interrupted> {
+) -> Result<Vec<Problem>, Interrupted> {
     let work = Work::new(tree, fingerprints, &scan.compare, progress);
     let is_wanted = |file| files.binary_search(&file).is_ok().then_some(Part::Head);
+    let mut problems = Vec::new();
     for batch in wanted(tree, is_wanted) {
-        read_wanted(&work, &batch)?;
+        problems.extend(read_wanted(&work, &batch)?);
     }
-    Ok(())
+    Ok(problems)
 }
 
 /// Returns the roots as absolute paths without links. Fails with the reason if one of them is not a directory, or if the

@@ -52,6 +52,13 @@ pub(super) fn search(
     Ok(result)
 }
 
+/// Adds problems about files for which `found` contains none.
+pub(super) fn add_problems(found: &mut Found, problems: Vec<Problem>) {
+    let known: HashSet<Vec<u8>> = found.problems.iter().map(|known| known.path.clone()).collect();
+    found.problems.extend(problems.into_iter().filter(|new| !known.contains(&new.path)));
+    found.problems.sort_by(|a, b| a.path.cmp(&b.path));
+}
+
 /// Returns a problem for each suspect whose content differs from the catalog.
 pub(super) fn damaged<'a>(
     tree: &'a Tree,
