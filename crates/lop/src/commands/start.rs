@@ -27,12 +27,12 @@ const FIRST: [(&str, &str); 5] = [
     ("lop purge --dry-run DIR", "count what a removal would free"),
 ];
 
-/// Commands for a user who has a catalog. None of them changes the user's files.
+/// Commands for a user who has a catalog. None of them changes the user's files, unless the user confirms it.
 const NEXT: [(&str, &str); 6] = [
     ("lop report", "list the duplicates, those that waste most first"),
     ("lop space", "show which folders are large, and how they have grown"),
     ("lop uniques DIR", "list the files that exist only in DIR"),
-    ("lop look", "look through all of these on the terminal, and decide"),
+    ("lop look", "look through all of these, and decide; it asks before it changes files"),
     ("lop serve --open", "review duplicates in a browser"),
     ("lop dedupe --by hardlink", "show what hard links would free; --apply creates them"),
 ];
@@ -115,7 +115,7 @@ impl State {
                 "Changed", run.run
             )?;
         }
-        writeln!(out, "\nThese commands change none of your files:\n")?;
+        writeln!(out, "\nThese commands change none of your files by themselves:\n")?;
         write_commands(out, &NEXT)
     }
 }

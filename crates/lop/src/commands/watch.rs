@@ -7,6 +7,7 @@ mod scanner;
 mod schedule;
 mod work;
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use catalog::Catalog;
@@ -26,8 +27,8 @@ use crate::settings::Settings;
 /// Runs the command. A signal ends it normally.
 pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, CommandError> {
     let catalog = settings.catalog()?;
-    let known = known_roots(&catalog, args.roots.is_empty())?;
-    let roots = roots::roots(&args.roots, &known, settings)?;
+    let known = known_roots(&catalog, args.roots.is_empty(), settings)?;
+    let roots = roots::roots(&args.roots, &known)?;
     if let Some(dir) = catalog.parent() {
         fsops::create_dir_private(dir)?;
     }
@@ -38,7 +39,9 @@ pub(crate) fn run(args: &WatchArgs, settings: &Settings) -> Result<Exit, Command
     let areas = control.watched();
     let divided = WatchedRoots::new(&roots, &areas, &known);
     Announcement { areas: &areas, every: &args.scan_every, roots: divided }.print(settings)?;
-    if !roots.iter().any(|root| is_watched(root, &areas)) {
+    // The watcher takes a missing root as soon as it is back.
+    let may_be_watched = |root: &PathBuf| is_watched(root, &areas) || !root.exists();
+    if !roots.iter().any(may_be_watched) {
         return Err(CommandError::failed("none of the directories can be watched"));
     }
     let scanner = Scanner::new(&catalog)?;

@@ -212,9 +212,30 @@ fn scanned_directory_that_is_missing_at_the_start_is_watched_later() {
     let output = end(running, Signal::TERM);
     output.code(3);
     assert!(output.stdout_str().contains("/u: No such file"), "{}", output.stdout_str());
-    fs::remove_dir_all(lop.path("u")).expect("removed");
+    // A disk may be mounted only later, so lop watch waits even if all directories are missing.
     fs::remove_dir_all(lop.path("t")).expect("removed");
-    fails(&lop.run(["watch"]), 5, "/u is not watched: No such file");
+    fs::rename(lop.path("u"), lop.path("away")).expect("renamed");
+    let mut running = lop.command().args(["watch", "--scan-every", "1s"]).spawn();
+    assert!(running.wait_for(&When::Stdout(b"/u: No such file".into())));
+    fs::rename(lop.path("away"), lop.path("u")).expect("renamed");
+    assert!(running.wait_for(&When::Stderr(b"/u is watched again\n".into())));
+    fs::write(lop.path("u/z"), "z").expect("written");
+    wait_until(|| lop.run(["file", "u/z"]).ending == Ending::Code(0));
+    end(running, Signal::TERM).code(3);
+}
+
+/// After an upgrade, lop watch may be the only program that scans.
+#[test]
+fn catalog_of_an_older_version_is_brought_up_to_date() {
+    let lop = Lop::with(&tree());
+    fs::create_dir_all(lop.catalog().parent().expect("a directory")).expect("made");
+    let old = rusqlite::Connection::open(lop.catalog()).expect("opened");
+    old.execute_batch(include_str!("../../../catalog/tests/data/v3.sql")).expect("created");
+    drop(old);
+    fails(&lop.run(["report"]), 5, "lop scan");
+    let running = start(&lop, &["--scan-every", "1s", "t"]);
+    wait_until(|| lop.run(["file", "t/a"]).ending == Ending::Code(0));
+    end(running, Signal::TERM).success();
 }
 
 #[test]

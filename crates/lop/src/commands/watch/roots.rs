@@ -10,15 +10,21 @@ use watch::{Means, Watched};
 use crate::error::CommandError;
 use crate::exit::Exit;
 use crate::paths::resolve;
+use crate::questions::catalog::open_writer;
 use crate::settings::Settings;
 
-/// Returns the roots in the catalog. If the catalog is missing, returns no roots, or fails if `is_needed` is true.
+/// Returns the roots in the catalog. If the catalog is missing, returns no roots, or fails if `is_needed` is true. Brings
+/// a catalog of an older version of lop up to date, because `lop watch` may be the only program that scans.
 pub(super) fn known_roots(
     catalog: &Path,
     is_needed: bool,
+    settings: &Settings,
 ) -> Result<Vec<WatchedRoot>, CommandError> {
     match Catalog::open(catalog) {
         Err(catalog::Error::Missing(_)) if !is_needed => Ok(Vec::new()),
+        Err(catalog::Error::TooOld { .. }) => {
+            Ok(open_writer(catalog, settings)?.catalog().watched_roots()?)
+        }
         opened => Ok(opened?.watched_roots()?),
     }
 }
@@ -28,10 +34,8 @@ pub(super) fn known_roots(
 pub(super) fn roots(
     typed: &[PathBuf],
     scanned: &[WatchedRoot],
-    settings: &Settings,
 ) -> Result<Vec<PathBuf>, CommandError> {
-    let mut roots =
-        if typed.is_empty() { scanned_roots(scanned, settings)? } else { typed_roots(typed)? };
+    let mut roots = if typed.is_empty() { scanned_roots(scanned)? } else { typed_roots(typed)? };
     roots.sort();
     roots.dedup();
     Ok(roots)
@@ -49,30 +53,22 @@ fn typed_roots(typed: &[PathBuf]) -> Result<Vec<PathBuf>, CommandError> {
     typed.iter().map(root).collect()
 }
 
-/// Returns the scanned roots, without those that are files.
-fn scanned_roots(
-    scanned: &[WatchedRoot],
-    settings: &Settings,
-) -> Result<Vec<PathBuf>, CommandError> {
-    let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for path in scanned.iter().map(|root| as_path(root.path.clone())) {
+/// Returns the scanned roots, without those that are files. Fails if there are none.
+fn scanned_roots(scanned: &[WatchedRoot]) -> Result<Vec<PathBuf>, CommandError> {
+    let root = |root: &WatchedRoot| {
+        let path = as_path(root.path.clone());
         match path.canonicalize() {
-            Ok(real) if real.is_dir() => found.push(real),
-            Ok(_) => {}
-            Err(error) => missing.push((path, error)),
+            Ok(real) => real.is_dir().then_some(real),
+            Err(_) => Some(path),
         }
-    }
-    if found.is_empty() {
-        for (path, error) in missing {
-            let text = format!("{} is not watched: {}", path.display(), fsops::io_text(&error));
-            settings.complain(text.as_bytes());
-        }
+    };
+    let roots: Vec<PathBuf> = scanned.iter().filter_map(root).collect();
+    if roots.is_empty() {
         let text = "the catalog contains no directory that lop can watch";
         return Err(CommandError::new(Exit::Catalog, text)
             .hint("scan one: lop scan DIR, or name one: lop watch DIR"));
     }
-    found.extend(missing.into_iter().map(|(path, _)| path));
-    Ok(found)
+    Ok(roots)
 }
 
 fn as_path(bytes: Vec<u8>) -> PathBuf {

@@ -120,7 +120,7 @@ impl Work<'_> {
     /// Starts a scan of the directories that exist, are watched, and whose last scan had no typed options.
     fn start_scan(&mut self, now: Instant) {
         let is_full = self.schedule.started(now);
-        let known = match known_roots(&self.catalog, false) {
+        let known = match known_roots(&self.catalog, false, self.settings) {
             Ok(known) => known,
             Err(error) => return self.fail(&error.text(), now),
         };

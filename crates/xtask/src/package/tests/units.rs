@@ -120,7 +120,8 @@ fn the_server_survives_an_upgrade_and_ends_with_a_removal() {
     assert!(printed.contains("\n200\n"), "{printed}");
 }
 
-/// The server can change files only with the drop-in from the documentation.
+/// The server can change files only with the drop-in from the documentation: files on another file system, and files in
+/// `/home` on the root file system.
 #[test]
 fn the_server_changes_files_only_if_it_is_allowed_to() {
     let Some((system, _)) = installed() else { return };
@@ -129,6 +130,10 @@ fn the_server_changes_files_only_if_it_is_allowed_to() {
         page.split_once("\n## Review in a browser\n").expect("the section of the server");
     let drop_in = section.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next());
     let drop_in = drop_in.expect("an example");
+    let full = "ProtectSystem=full";
+    assert!(section.contains(&format!("`{full}`")) && section.contains("`ProtectHome=no`"));
+    let of_root = drop_in.replace("ReadWritePaths=/srv", &format!("{full}\nProtectHome=no"));
+    assert_ne!(of_root, drop_in);
     // The service runs one command instead, which needs the same rights as a run from the pages.
     let act = |command: &str| {
         format!(
@@ -149,6 +154,13 @@ fn the_server_changes_files_only_if_it_is_allowed_to() {
         &format!("systemctl start lop-serve; test {files} = 3\n"),
         "cmp /srv/photos/a /srv/photos/private/b; cmp /srv/photos/a /srv/music/c
          stat --format '%u %a' /srv/photos/a\n",
+        "mkdir /home/photos; cp --preserve /srv/photos/a /home/photos/a; cp --preserve /srv/photos/a /home/photos/b
+         systemctl start lop-scan@home-photos.service\n",
+        &act("lop dedupe --by hardlink --apply /home/photos"),
+        "if systemctl start lop-serve; then exit 1; fi; test $(stat --format %h /home/photos/a) = 1\n",
+        &format!("cat > $folder/actions.conf <<'end'\n{of_root}\nend\n"),
+        &act("lop dedupe --by hardlink --apply /home/photos"),
+        "systemctl start lop-serve; test $(stat --format %h /home/photos/a) = 2\n",
     ];
     let Some(printed) = boot(&system, &script.concat()) else { return };
     assert!(printed.contains("\n1000 600\n"), "{printed}");
