@@ -90,7 +90,7 @@ fn changed_files_that_cannot_be_read_are_reported() {
     let _running = started(command(&["watch", "--scan-every", "never", "t"]).spawn());
     command(&["scan", "t"]).run().success();
     fs::write(lop.path("t/secret"), "alike").expect("written");
-    fs::set_permissions(lop.path("t/secret"), Permissions::from_mode(0)).expect("changed");
+    fs::set_permissions(lop.path("t/secret"), Permissions::from_mode(0o000)).expect("changed");
     settle();
     for _ in 0..2 {
         let output = command(&["scan", "--json", "t"]).run();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{Catalog, TreeMatch, UnusableScan, WatchPosition, WatchedScan, Writer};
+use catalog::{TreeMatch, UnusableScan, WatchPosition, WatchedScan, Writer};
 use content::Fingerprints;
 use dupes::{Part, Work, read_wanted, wanted};
 use runtime::{Interrupted, Progress};
@@ -202,24 +202,19 @@ impl NotedChanges {
         writer: &Writer,
         progress: &Progress,
     ) -> Result<Listed, CommandError> {
+        // Other processes can record decisions while this scan walks and reads, because it then holds no snapshot.
         let catalog = writer.catalog();
-        catalog.look_up(|| self.find_in(catalog, scan, progress))
-    }
-
-    fn find_in(
-        self,
-        catalog: &Catalog,
-        scan: &ScanSettings,
-        progress: &Progress,
-    ) -> Result<Listed, CommandError> {
         let (mut entries, mut requested) = (self.entries, HashSet::new());
         let (mut tree, found) = loop {
             let tree = walk_changes(scan, &entries, progress)?;
-            let mut found = catalog.match_changes(&tree)?;
+            let (found, mut further) = catalog.look_up(|| {
+                let mut found = catalog.match_changes(&tree)?;
+                let further = found.further_names(catalog, &tree)?;
+                Ok::<_, catalog::Error>((found, further))
+            })?;
             // The watcher noted a change under one name of an inode, but the change affects all names of the inode. The
             // loop adds each further name only once, because the walk may be unable to reach a name, for example if a
             // file system is mounted above it. The row of such a name stays unchanged.
-            let mut further = found.further_names(catalog, &tree)?;
             further.retain(|path| requested.insert(path.clone()));
             if further.is_empty() {
                 break (tree, found);
@@ -229,9 +224,9 @@ impl NotedChanges {
             }
         };
         let growth = found.growth(&tree);
-        let unread = found.without_head(catalog, &tree)?;
+        let unread = catalog.look_up(|| found.without_head(catalog, &tree))?;
         let unreadable = read_heads(scan, &tree, found.fingerprints(), &unread, progress)?;
-        let recall = found.add_candidates(catalog, &mut tree)?;
+        let recall = catalog.look_up(|| found.add_candidates(catalog, &mut tree))?;
         Ok(Listed {
             tree,
             recall,
