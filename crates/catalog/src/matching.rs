@@ -11,8 +11,10 @@
 //! the catalog: files that a filter excluded ([`Tree::left_out`]), files that could not be
 //! inspected, and files on a disk that is not mounted.
 
+mod candidates;
 pub(crate) mod changes;
 mod inodes;
+mod live_dirs;
 mod merge;
 mod outside;
 pub(crate) mod stored;

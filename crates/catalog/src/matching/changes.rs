@@ -10,9 +10,10 @@
 //! further names ([`ChangesMatch::further_names`]), the caller walks again and examines them, too.
 
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
 use std::sync::mpsc::sync_channel;
 
-use content::{Fingerprints, Head};
+use content::Fingerprints;
 use rusqlite::{OptionalExtension, Params, params};
 use walk::{DirId, FileId, Tree};
 
@@ -31,20 +32,15 @@ use crate::tables::volumes::Volumes;
 /// few of its files are compared with a changed file, and its copies are not counted again.
 pub(crate) const MAX_COMPLETE: u32 = 16;
 
-/// The number of files on each volume that represent a content with many inodes. One file would not be enough, because it
-/// may have changed since it was scanned. One volume would not be enough, because it may not be mounted.
-const FEW: usize = 8;
-
-/// Maximum number of rows of a content that the search for its representatives reads.
-const MAX_SEARCHED: usize = 1024;
-
 /// The changed entries of a tree, matched with the catalog.
 #[derive(Debug)]
 pub struct ChangesMatch {
-    matched: TreeMatch,
-    orphans: Orphans,
+    pub(super) matched: TreeMatch,
+    pub(super) orphans: Orphans,
     /// The directory row and the name of each row that was matched or whose file is gone.
     examined: HashSet<(i64, Box<[u8]>)>,
+    /// Rows of directories that are gone together with everything in them.
+    gone_dirs: HashSet<i64>,
 }
 
 impl Catalog {
@@ -73,7 +69,8 @@ impl Catalog {
         matched.rows.contents.extend(Contents::rows(self, orphaned)?);
         matched.relate(tree, &orphans);
         let examined = found.into_iter().map(|row| (row.dir, row.name)).collect();
-        Ok(ChangesMatch { matched, orphans, examined })
+        let gone_dirs = matched.rows.gone_dirs.iter().copied().collect();
+        Ok(ChangesMatch { matched, orphans, examined, gone_dirs })
     }
 
     /// Returns the rows of all names that the walk looked up, and of all directories that it listed.
@@ -102,39 +99,26 @@ impl Catalog {
         Ok(found)
     }
 
-    /// Finds files with this size and head. If a file has no content, adds its row to `rows`; otherwise, adds its
-    /// content to `contents`.
-    fn select_alike(
-        &self,
-        size: u64,
-        head: Option<Head>,
-        rows: &mut Vec<NamedRow>,
-        contents: &mut HashSet<i64>,
-    ) -> Result<(), Error> {
-        let (size, head) = (size.cast_signed(), head.map(|head| head.0.get().cast_signed()));
-        let condition = "size = ?1 AND head IS ?2 AND content IS NULL";
-        self.select_files(condition, params![size, head], usize::MAX, |_| true, rows)?;
-        let sql = "SELECT content FROM file WHERE size = ?1 AND head IS ?2 AND content > ?3 \
-                   ORDER BY content LIMIT 1";
-        let mut query = self.db.prepare_cached(sql).at(&self.path)?;
-        let mut last = 0;
-        while let Some(next) =
-            query.query_row(params![size, head, last], |row| row.get(0)).optional().at(&self.path)?
-        {
-            contents.insert(next);
-            last = next;
-        }
-        Ok(())
-    }
-
-    /// Adds rows that `condition` selects and `is_wanted` accepts to `rows`, at most `limit` of them.
-    fn select_files(
+    /// Adds rows that `condition` selects and `is_wanted` accepts to `rows`.
+    pub(super) fn select_files(
         &self,
         condition: &str,
         values: impl Params,
-        limit: usize,
         mut is_wanted: impl FnMut(&NamedRow) -> bool,
         rows: &mut Vec<NamedRow>,
+    ) -> Result<(), Error> {
+        self.each_selected(condition, values, |row| {
+            rows.extend(Some(row).filter(&mut is_wanted));
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// Calls `each` with the rows that `condition` selects until it breaks or fails.
+    pub(super) fn each_selected(
+        &self,
+        condition: &str,
+        values: impl Params,
+        mut each: impl FnMut(NamedRow) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
         let sql = format!("SELECT {}, dir FROM file WHERE {condition}", FileRow::COLUMNS);
         let mut query = self.db.prepare_cached(&sql).at(&self.path)?;
@@ -142,10 +126,8 @@ impl Catalog {
             let dir = row.get(FileRow::AFTER_COLUMNS)?;
             Ok(NamedRow { dir, name: name(row, 0)?.into(), row: FileRow::read(row)? })
         });
-        let end = rows.len().saturating_add(limit);
         for row in found.at(&self.path)? {
-            rows.extend(Some(row.at(&self.path)?).filter(&mut is_wanted));
-            if rows.len() == end {
+            if each(row.at(&self.path)?)?.is_break() {
                 break;
             }
         }
@@ -175,6 +157,8 @@ pub(crate) struct ExaminedRows {
     first_new: Option<i64>,
     /// The inodes of the rows of each content, by volume and inode number.
     copies: HashMap<i64, HashSet<(i64, u64)>>,
+    /// Contents whose copies the commit counts, because rows of names that were not examined may change, too.
+    recounted: HashSet<i64>,
 }
 
 impl ExaminedRows {
@@ -200,8 +184,18 @@ impl ExaminedRows {
     }
 
     /// Returns whether the scan itself has stored this content.
-    pub(crate) fn is_new(&self, content: i64) -> bool {
+    fn is_new(&self, content: i64) -> bool {
         self.first_new.is_some_and(|first| content >= first)
+    }
+
+    /// Notes contents that files that were not examined may gain or lose.
+    pub(crate) fn note_recounted(&mut self, contents: impl IntoIterator<Item = i64>) {
+        self.recounted.extend(contents);
+    }
+
+    /// Returns whether the commit must count the copies of this content, because the number cannot be adjusted.
+    pub(crate) fn is_recounted(&self, content: i64) -> bool {
+        self.recounted.contains(&content) || self.is_new(content)
     }
 
     /// Returns the number of inodes in the examined rows with this content. All rows of these inodes were examined.
@@ -266,7 +260,7 @@ impl ChangesMatch {
             let values = params![inode.cast_signed(), volume];
             let condition = "inode = ?1 AND volume = ?2";
             let is_wanted = |row: &NamedRow| self.is_unexamined(row);
-            catalog.select_files(condition, values, usize::MAX, is_wanted, &mut rows)?;
+            catalog.select_files(condition, values, is_wanted, &mut rows)?;
         }
         rows.iter().map(|row| catalog.path_in(row.dir, &row.name)).collect()
     }
@@ -312,72 +306,9 @@ impl ChangesMatch {
         Ok(false)
     }
 
-    /// Adds remembered files to the tree: those that may be identical to a new or changed file, and those that had the
-    /// same content as a file that has changed or is gone. If a content has many copies, adds only a few of them.
-    ///
-    /// # Errors
-    ///
-    /// Fails if the catalog cannot be read or is damaged. The catalog is unchanged, but files may have been
-    /// added to `tree`.
-    pub fn add_candidates(self, catalog: &Catalog, tree: &mut Tree) -> Result<TreeMatch, Error> {
-        let TreeMatch { fingerprints, rows } = &self.matched;
-        let (mut found, mut contents) = (Vec::new(), rows.touched.clone());
-        let undecided = |id: &u32| fingerprints.content(*id).is_none();
-        let keys: HashSet<(u64, Option<Head>)> = (0u32..)
-            .zip(tree.files())
-            .filter(|(id, _)| undecided(id))
-            .map(|(id, file)| (file.size, fingerprints.head(id)))
-            .collect();
-        for &(size, head) in keys.iter().filter(|(size, head)| *size == 0 || head.is_some()) {
-            catalog.select_alike(size, head, &mut found, &mut contents)?;
-            if head.is_some() {
-                catalog.select_alike(size, None, &mut found, &mut contents)?;
-            }
-        }
-        found.retain(|row| !row.row.state.is_bad() && self.is_unexamined(row));
-        let stored = Contents::rows(catalog, contents.into_iter())?;
-        for (content, row) in &stored {
-            if row.inodes > MAX_COMPLETE {
-                self.select_few(catalog, *content, &mut found)?;
-            } else {
-                let condition = "content = ?1 AND state = 0";
-                let is_wanted = |row: &NamedRow| self.is_unexamined(row);
-                catalog.select_files(condition, [content], usize::MAX, is_wanted, &mut found)?;
-            }
-        }
-        found.sort_unstable_by(|a, b| (a.dir, &a.name).cmp(&(b.dir, &b.name)));
-        found.dedup_by(|a, b| (a.dir, &a.name) == (b.dir, &b.name));
-        let ChangesMatch { mut matched, mut orphans, .. } = self;
-        let rows = &mut matched.rows;
-        rows.contents.extend(stored);
-        rows.dirs.add(catalog, found.iter().map(|row| row.dir))?;
-        matched.place_outside(tree, found, &mut orphans);
-        matched.relate(tree, &orphans);
-        Ok(matched)
-    }
-
-    /// Adds rows of a content with many inodes to `rows`, some from each volume.
-    fn select_few(
-        &self,
-        catalog: &Catalog,
-        content: i64,
-        rows: &mut Vec<NamedRow>,
-    ) -> Result<(), Error> {
-        let condition = format!("content = ?1 AND state = 0 LIMIT {MAX_SEARCHED}");
-        let limit = FEW.saturating_mul(self.matched.rows.volumes.len());
-        let mut chosen: HashMap<i64, usize> = HashMap::new();
-        let is_wanted = |row: &NamedRow| {
-            let chosen = chosen.entry(row.row.volume).or_default();
-            let is_wanted = *chosen < FEW && self.is_unexamined(row);
-            *chosen += usize::from(is_wanted);
-            is_wanted
-        };
-        catalog.select_files(&condition, [content], limit, is_wanted, rows)
-    }
-
-    fn is_unexamined(&self, row: &NamedRow) -> bool {
-        !self.matched.rows.gone_dirs.contains(&row.dir)
-            && !self.examined.contains(&(row.dir, row.name.clone()))
+    /// Returns whether the walk did not examine the name in a row.
+    pub(super) fn is_unexamined(&self, row: &NamedRow) -> bool {
+        !self.gone_dirs.contains(&row.dir) && !self.examined.contains(&(row.dir, row.name.clone()))
     }
 
     fn gone(&self) -> u64 {

@@ -20,7 +20,7 @@ use crate::tables::volumes::Volumes;
 
 /// Maximum time to wait for a disk with remembered files. A disk in standby takes 5 to 15 seconds
 /// to start.
-const SPIN_UP_TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const SPIN_UP_TIMEOUT: Duration = Duration::from_secs(20);
 
 impl TreeMatch {
     /// Adds the remembered files that have the same size as a file in the tree.
@@ -95,6 +95,9 @@ impl TreeMatch {
                 rows.stored.push(Stored::of(row));
                 if row.head.is_none() {
                     rows.touched.extend(row.content);
+                    if let Some(examined) = &mut rows.examined {
+                        examined.note_recounted(row.content);
+                    }
                 }
             });
         }

@@ -114,7 +114,11 @@ impl Catalog {
             let name = delta.tree.name(file).to_bytes();
             let values = params![dir, name, state.number()];
             let content = mark.query_row(values, |row| row.get::<_, Option<i64>>(0));
-            delta.touched.extend(content.optional().at(path)?.flatten());
+            let content = content.optional().at(path)?.flatten();
+            delta.touched.extend(content);
+            if delta.tree.is_remembered(file) {
+                delta.recounted.extend(content);
+            }
             delta.stored.push((file, state.into()));
         }
         Ok(())
@@ -131,7 +135,8 @@ impl Catalog {
 
     /// Clears the content of unreachable files that could not be compared with a new content.
     fn drop_unproven_contents(&self, delta: &mut Delta<'_>) -> Result<(), Error> {
-        let Delta { tree, fingerprints, rows, new_contents, touched, unproven, .. } = delta;
+        let Delta { tree, fingerprints, rows, new_contents, touched, recounted, unproven, .. } =
+            delta;
         let new = new_contents.iter().map(|new| new.content);
         let rows_without_proof = rows.unreachable.unproven(&rows.contents, tree, fingerprints, new);
         let sql = "UPDATE file SET content = NULL, state = ?3 WHERE dir = ?1 AND name = ?2";
@@ -140,6 +145,7 @@ impl Catalog {
             let pending = FileState::Pending.number();
             update.execute(params![dir, name, pending]).at(&self.path)?;
             touched.insert(content);
+            recounted.insert(content);
             unproven.push((dir, name.into()));
         }
         Ok(())
@@ -247,18 +253,23 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the number of inodes with a known content. If only changed entries were examined, many copies are not
-    /// counted anew. Instead, the number before the scan is adjusted.
-    fn count_copies(&self, delta: &Delta<'_>, row: i64) -> Result<u32, Error> {
-        let known = delta.rows.contents.row(row).filter(|known| known.inodes > MAX_COMPLETE);
-        let examined = delta.rows.examined.as_ref().filter(|examined| !examined.is_new(row));
-        match known.zip(examined) {
-            Some((known, examined)) => {
-                let others = (known.inodes as usize).saturating_sub(examined.copies(row));
-                Ok(to_u32(others + delta.examined_copies(row)))
-            }
+    /// Returns the number of inodes with each of these known contents. If only changed entries were examined, many copies
+    /// are not counted anew. Instead, the number before the scan is adjusted.
+    fn count_copies(&self, delta: &Delta<'_>, rows: &[i64]) -> Result<Vec<(i64, u32)>, Error> {
+        let others = |row: i64| {
+            let examined = delta.rows.examined.as_ref()?;
+            let known = delta.rows.contents.row(row).filter(|known| known.inodes > MAX_COMPLETE)?;
+            let is_adjusted = !delta.recounted.contains(&row) && !examined.is_recounted(row);
+            let others = (known.inodes as usize).saturating_sub(examined.copies(row));
+            is_adjusted.then_some(others)
+        };
+        let adjusted = rows.iter().copied().filter(|&row| others(row).is_some()).collect();
+        let examined = delta.examined_copies(&adjusted);
+        let count = |row: i64| match others(row) {
+            Some(others) => Ok(to_u32(others + examined.get(&row).copied().unwrap_or(0))),
             None => self.count_inodes(row),
-        }
+        };
+        rows.iter().map(|&row| Ok((row, count(row)?))).collect()
     }
 
     /// Updates the copy counts of known contents that gained or lost a file, and deletes those that
@@ -279,10 +290,9 @@ impl Catalog {
         let suspects = delta.rows.suspects.iter().filter(|_| delta.is_unfinished());
         let kept: HashSet<i64> =
             suspects.filter_map(Suspect::content).map(|known| known.1).collect();
-        let counts: Result<Vec<(i64, u32)>, Error> =
-            rows.into_iter().map(|row| Ok((row, self.count_copies(delta, row)?))).collect();
+        let counts = self.count_copies(delta, &rows)?;
         let (kept, counts): (Vec<_>, Vec<_>) =
-            counts?.into_iter().partition(|&(row, _)| kept.contains(&row));
+            counts.into_iter().partition(|&(row, _)| kept.contains(&row));
         self.update_counts(&kept, copies)?;
         self.write_counts(&counts, copies)
     }

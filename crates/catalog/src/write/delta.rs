@@ -42,7 +42,8 @@ pub(crate) struct Delta<'a> {
     first_new: i64,
     /// The row of the next new content.
     next_content: i64,
-    /// Contents of files that are unreachable or have to be read again, by digest.
+    /// Contents of files that are unreachable or have to be read again, by digest. In a scan of changes, all contents
+    /// that were loaded, because their other files may not be in the tree.
     known: HashMap<Digest, i64>,
     /// Contents to insert, in the order of their rows.
     pub(crate) new_contents: Vec<NewContent>,
@@ -51,6 +52,8 @@ pub(crate) struct Delta<'a> {
     written: Vec<(i64, u16, u64)>,
     /// Other contents whose copies have to be recounted.
     pub(crate) touched: HashSet<i64>,
+    /// Contents that files from the catalog gain or lose. Their copies are always counted.
+    pub(crate) recounted: HashSet<i64>,
     /// Files whose rows were written, and what is now stored about them.
     pub(crate) stored: Vec<(FileId, Stored)>,
     /// Contents that were inserted or got a digest; empty if the scan is finished.
@@ -92,7 +95,10 @@ impl<'a> Delta<'a> {
         let Findings { tree, fingerprints, record, pending, .. } = *found;
         let mut content_rows = rows.contents.row_of.clone();
         content_rows.resize(fingerprints.contents(), 0);
-        let mut known = rows.unreachable.digests(&rows.contents);
+        let loaded = rows.contents.iter().filter(|_| rows.examined.is_some());
+        let mut known: HashMap<Digest, i64> =
+            loaded.filter_map(|(row, content)| Some((content.digest?, row))).collect();
+        known.extend(rows.unreachable.digests(&rows.contents));
         known.extend(rows.suspects.iter().filter_map(Suspect::content));
         Delta {
             tree,
@@ -109,6 +115,7 @@ impl<'a> Delta<'a> {
             new_contents: Vec::new(),
             written: Vec::new(),
             touched: HashSet::new(),
+            recounted: HashSet::new(),
             stored: Vec::new(),
             inserted: Vec::new(),
             unproven: Vec::new(),
@@ -215,22 +222,33 @@ impl<'a> Delta<'a> {
                 u16::try_from(device).expect("a tree has at most 65,536 devices"),
                 record.inode,
             ));
+            if self.tree.is_remembered(file) {
+                self.recounted.insert(row);
+            }
         }
         let version = version(self.tree, file, &mut self.volumes);
         FileRow { head, content: row, state, ..version }
     }
 
-    /// Returns the number of inodes with a content among the files that the walk examined.
-    pub(crate) fn examined_copies(&self, row: i64) -> usize {
+    /// Returns the number of inodes with each of these contents among the files that the walk examined.
+    pub(crate) fn examined_copies(&self, contents: &HashSet<i64>) -> HashMap<i64, usize> {
         let mut inodes = HashSet::new();
+        let mut copies = HashMap::new();
+        if contents.is_empty() {
+            return copies;
+        }
         for (id, file) in (0u32..).zip(self.tree.files()) {
-            let content =
-                self.fingerprints.content(id).map(|content| self.content_rows[content.index()]);
-            if content == Some(row) && !self.tree.is_remembered(FileId(id)) {
-                inodes.insert((self.tree.device_index(file.dir), file.inode));
+            // The engine may find contents while this commit is running. They have no row yet.
+            let content = self.fingerprints.content(id).map(ContentId::index);
+            let row = content.and_then(|index| self.content_rows.get(index)).copied().unwrap_or(0);
+            if contents.contains(&row)
+                && !self.tree.is_remembered(FileId(id))
+                && inodes.insert((row, self.tree.device_index(file.dir), file.inode))
+            {
+                *copies.entry(row).or_default() += 1;
             }
         }
-        inodes.len()
+        copies
     }
 
     fn state(&self, file: FileId, content: Option<ContentId>) -> FileState {
@@ -297,6 +315,7 @@ pub(crate) struct Committed {
     unproven: Vec<(i64, Box<[u8]>)>,
     written: Vec<(i64, u16, u64)>,
     touched: HashSet<i64>,
+    recounted: HashSet<i64>,
     stored: Vec<(FileId, Stored)>,
 }
 
@@ -312,6 +331,7 @@ impl Delta<'_> {
             unproven: self.unproven,
             written: self.written,
             touched: self.touched,
+            recounted: self.recounted,
             stored: self.stored,
         }
     }
@@ -328,6 +348,7 @@ impl RowMap {
         self.contents.extend(committed.inserted);
         if let Some(examined) = &mut self.examined {
             examined.note_stored(committed.first_new);
+            examined.note_recounted(committed.recounted);
         }
         self.unreachable.forget(&committed.unproven);
         self.gone_files.clear();

@@ -12,6 +12,7 @@ mod formats;
 mod interrupted;
 mod linked;
 mod locking;
+mod many_copies;
 mod marking;
 mod matching;
 mod opening;
