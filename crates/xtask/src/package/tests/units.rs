@@ -154,7 +154,7 @@ fn the_server_changes_files_only_if_it_is_allowed_to() {
         &format!("systemctl start lop-serve; test {files} = 3\n"),
         "cmp /srv/photos/a /srv/photos/private/b; cmp /srv/photos/a /srv/music/c
          stat --format '%u %a' /srv/photos/a\n",
-        "mkdir /home/photos; cp --preserve /srv/photos/a /home/photos/a; cp --preserve /srv/photos/a /home/photos/b
+        "mkdir /home/photos; echo other > /home/photos/a; cp --preserve /home/photos/a /home/photos/b
          systemctl start lop-scan@home-photos.service\n",
         &act("lop dedupe --by hardlink --apply /home/photos"),
         "if systemctl start lop-serve; then exit 1; fi; test $(stat --format %h /home/photos/a) = 1\n",
