@@ -32,7 +32,7 @@ const NEXT: [(&str, &str); 6] = [
     ("lop report", "list the duplicates, those that waste most first"),
     ("lop space", "show which folders are large, and how they have grown"),
     ("lop uniques DIR", "list the files that exist only in DIR"),
-    ("lop look", "look through all of these, and decide; it asks before it changes files"),
+    ("lop look", "look through all of these, decide, apply and undo"),
     ("lop serve --open", "review duplicates in a browser"),
     ("lop dedupe --by hardlink", "show what hard links would free; --apply creates them"),
 ];
