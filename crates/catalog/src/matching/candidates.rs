@@ -158,7 +158,7 @@ struct Choice {
     volumes: usize,
     /// The number of rows that were considered.
     searched: usize,
-    /// The number of chosen files by volume, and whether they can be reached.
+    /// The number of chosen files on each volume. Reachable and unreachable files are counted separately.
     chosen: HashMap<(i64, bool), usize>,
     /// The number of volumes with [`FEW`] chosen files that can be reached.
     complete: usize,

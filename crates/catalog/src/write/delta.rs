@@ -238,7 +238,7 @@ impl<'a> Delta<'a> {
             return copies;
         }
         for (id, file) in (0u32..).zip(self.tree.files()) {
-            // The engine may find contents while this commit is running. They have no row yet.
+            // Another thread may find new contents during this commit. They have no row yet.
             let content = self.fingerprints.content(id).map(ContentId::index);
             let row = content.and_then(|index| self.content_rows.get(index)).copied().unwrap_or(0);
             if contents.contains(&row)

@@ -248,7 +248,7 @@ fn pasted_text_is_no_command() {
 #[test]
 fn a_menu_that_is_not_shown_yet_takes_no_key() {
     let mut interface = Interface::of(&photos());
-    // A text that is pasted into a terminal without marks around pasted text.
+    // The user pastes this text into a terminal that does not mark pasted text.
     interface.types("2").types("Downloads\n");
     assert_eq!(decisions(&interface), 0);
     interface.shows("Decide 2 groups: which file stays?");
