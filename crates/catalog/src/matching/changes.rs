@@ -262,6 +262,10 @@ impl ChangesMatch {
             let is_wanted = |row: &NamedRow| self.is_unexamined(row);
             catalog.select_files(condition, values, is_wanted, &mut rows)?;
         }
+        // If a row stays unexamined, it has an inode in common with an examined one.
+        if let Some(examined) = &mut self.matched.rows.examined {
+            examined.note_recounted(rows.iter().filter_map(|row| row.row.content));
+        }
         rows.iter().map(|row| catalog.path_in(row.dir, &row.name)).collect()
     }
 
