@@ -138,11 +138,11 @@ impl Catalog {
 /// The difference between the examined entries and their rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Growth {
-    /// Number of files that are new, changed or gone.
+    /// Number of names whose file is new, changed or gone.
     pub changed: u64,
-    /// Number of new files minus the number of files that are gone.
+    /// Number of new files minus the number of files that are gone. A file with several names counts once.
     pub files: i64,
-    /// Total growth of the files in bytes.
+    /// Total growth of the files in bytes. A file with several names counts once.
     pub bytes: i64,
 }
 
@@ -226,19 +226,25 @@ impl ChangesMatch {
     }
 
     /// Returns the difference between the examined entries and their rows.
-    pub fn growth(&self, tree: &Tree) -> Growth {
-        let size = |bytes: u64| i64::try_from(bytes).unwrap_or(i64::MAX);
-        let mut growth = Growth { changed: self.gone(), files: 0, bytes: 0 };
-        for file in self.without_row() {
-            growth.changed += 1;
-            growth.files += 1;
-            growth.bytes = growth.bytes.saturating_add(size(tree.file(file).size));
+    pub fn growth(&mut self, tree: &Tree) -> Growth {
+        let changed = self.gone() + self.without_row().count() as u64;
+        let outdated = self.outdated().iter().map(|row| ((row.volume, row.inode), row.size));
+        let (mut before, mut after): (HashMap<_, _>, _) = (outdated.collect(), HashMap::new());
+        let RowMap { stored, volumes, .. } = &mut self.matched.rows;
+        for (id, stored) in (0u32..).map(FileId).zip(stored) {
+            let now = version(tree, id, volumes);
+            let (inode, size) = ((now.volume, now.inode), tree.file(id).size);
+            after.insert(inode, size);
+            if *stored != Stored::Nothing {
+                before.insert(inode, size);
+            }
         }
-        for row in self.outdated() {
-            growth.files -= 1;
-            growth.bytes = growth.bytes.saturating_sub(size(row.size));
-        }
-        growth
+        let number = |sizes: &HashMap<(i64, u64), u64>| {
+            let bytes = sizes.values().copied().fold(0, u64::saturating_add);
+            (sizes.len().cast_signed() as i64, i64::try_from(bytes).unwrap_or(i64::MAX))
+        };
+        let (before, after) = (number(&before), number(&after));
+        Growth { changed, files: after.0 - before.0, bytes: after.1 - before.1 }
     }
 
     /// Returns the absolute paths of remembered names that were not examined, but whose inode has changed or has gained

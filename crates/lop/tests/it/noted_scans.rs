@@ -79,6 +79,36 @@ fn only_changes_are_examined() {
     );
 }
 
+/// Linking and unlinking also change the ctime of the other names.
+#[test]
+fn hard_linked_files_are_counted_once() {
+    let (lop, _running) = watched();
+    fs::write(lop.path("t/d/new"), "alike").expect("written");
+    fs::hard_link(lop.path("t/d/new"), lop.path("t/new link")).expect("linked");
+    fs::hard_link(lop.path("t/a"), lop.path("t/d/link")).expect("linked");
+    assert_counted(&lop, 4);
+    fs::write(lop.path("t/a"), "longer").expect("written");
+    assert_counted(&lop, 2);
+    fs::remove_file(lop.path("t/a")).expect("removed");
+    fs::remove_file(lop.path("t/new link")).expect("removed");
+    fs::remove_file(lop.path("t/d/new")).expect("removed");
+    assert_counted(&lop, 4);
+}
+
+/// Scans changes of this number of names, and checks that a scan of everything counts as many files and bytes.
+#[track_caller]
+fn assert_counted(lop: &Lop, names: u64) {
+    settle();
+    let summary = scan(lop);
+    assert_eq!(changed(&summary), Some(names));
+    let other = lop.path("other.db");
+    let everything = lop.scan(["--catalog", other.to_str().expect("UTF-8"), "--json", "t"]);
+    let everything = crate::lop::document(&everything)["summary"].clone();
+    for key in ["files", "bytes"] {
+        assert_eq!(summary[key], everything[key], "{key}");
+    }
+}
+
 #[test]
 fn changed_files_that_cannot_be_read_are_reported() {
     if !testkit::is_root() {

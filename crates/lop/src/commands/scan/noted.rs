@@ -205,7 +205,7 @@ impl NotedChanges {
         // Other processes can record decisions while this scan walks and reads, because it then holds no snapshot.
         let catalog = writer.catalog();
         let (mut entries, mut requested) = (self.entries, HashSet::new());
-        let (mut tree, found) = loop {
+        let (mut tree, mut found) = loop {
             let tree = walk_changes(scan, &entries, progress)?;
             let (found, mut further) = catalog.look_up(|| {
                 let mut found = catalog.match_changes(&tree)?;
