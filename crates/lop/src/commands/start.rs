@@ -52,10 +52,13 @@ pub(crate) fn run(settings: &Settings) -> Result<Exit, CommandError> {
         return Ok(Exit::Done);
     };
     // An unreadable journal is reported by the commands that need it.
-    let runs = Runs::list(&Catalog::runs_dir(&path)).unwrap_or_default();
+    let folder = Catalog::runs_dir(&path);
+    let first_that_may_run = Runs::first_that_may_run(&folder).unwrap_or_default();
+    let runs = Runs::list(&folder).unwrap_or_default();
     let state = State {
         scans: catalog.last_scans()?,
         groups: catalog.group_totals()?,
+        first_that_may_run,
         last_run: runs.into_iter().flatten().next_back().filter(RunSummary::can_be_undone),
     };
     stdout::print(|out| state.write(out, settings.stdout.names))?;
@@ -81,6 +84,7 @@ struct State {
     /// Newest first.
     scans: Vec<LastScan>,
     groups: GroupTotals,
+    first_that_may_run: u64,
     /// The last run, if it can be undone.
     last_run: Option<RunSummary>,
 }
@@ -108,12 +112,13 @@ impl State {
         writeln!(out, "{:<10}{text}", "Found")?;
         if let Some(run) = &self.last_run {
             let files = counted(run.still_changed(), "file", "files");
-            let kind = run.kind.word();
-            writeln!(
-                out,
-                "{:<10}run {} ({kind}, {files}); 'lop undo' reverts it",
-                "Changed", run.run
-            )?;
+            let (number, kind) = (run.run, run.kind.word());
+            let rest = if run.may_run(self.first_that_may_run) {
+                "may still be running"
+            } else {
+                "'lop undo' reverts it"
+            };
+            writeln!(out, "{:<10}run {number} ({kind}, {files}); {rest}", "Changed")?;
         }
         writeln!(out, "\nThese commands change none of your files by themselves:\n")?;
         write_commands(out, &NEXT)

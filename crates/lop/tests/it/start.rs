@@ -1,5 +1,8 @@
 //! `lop` without a command.
 
+use std::fs::{self, File};
+
+use catalog::Catalog;
 use testkit::TreeBuilder;
 
 use crate::lop::{Lop, settle};
@@ -44,6 +47,32 @@ fn with_a_catalog_its_contents_and_the_next_commands_are_shown() {
     assert!(printed.contains(run), "{printed}");
     lop.run(["undo"]).success();
     assert!(!shown().contains("lop undo"));
+}
+
+#[test]
+fn a_run_in_progress_is_not_called_interrupted() {
+    let lop = alike();
+    settle();
+    lop.remember(["a"]);
+    lop.run(["dedupe", "--by", "delete", "--apply", "a"]).success();
+    let runs = Catalog::runs_dir(&lop.catalog());
+    let journal = runs.join("1.jsonl");
+    let text = fs::read_to_string(&journal).expect("a journal");
+    // The journal of a run that has begun to delete a file.
+    let outcome = text.trim_end().rfind('\n').and_then(|end| text[..end].rfind('\n'));
+    fs::write(&journal, &text[..=outcome.expect("several lines")]).expect("written");
+    let said = |args: &[&str]| lop.run(args).success().stdout_str().to_owned();
+    assert!(said(&["history", "1"]).contains("  interrupted  "), "{}", said(&["history", "1"]));
+    let lock = File::open(runs.join("lock")).expect("opens");
+    lock.lock().expect("locked");
+    let shown = said(&["history", "1"]);
+    assert!(shown.contains("  in progress  ") && !shown.contains("interrupted"), "{shown}");
+    fs::write(&journal, &text[..=text.trim_end().rfind('\n').expect("lines")]).expect("written");
+    let shown = said(&[]);
+    assert!(
+        shown.contains("\nChanged   run 1 (delete, 1 file); may still be running\n"),
+        "{shown}"
+    );
 }
 
 #[test]

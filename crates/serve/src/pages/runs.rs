@@ -56,6 +56,7 @@ async fn show(State(app): State<Arc<App>>, done: Query<Done>) -> Result<Markup, 
 
 fn content(app: &App) -> Result<Markup, PageError> {
     let folder = app.runs_dir();
+    let first_that_may_run = Runs::first_that_may_run(&folder)?;
     let mut runs = Runs::list(&folder)?;
     runs.reverse();
     let mut trees = TrashSummary::list(&folder)?;
@@ -87,14 +88,13 @@ fn content(app: &App) -> Result<Markup, PageError> {
                 p { a.button href="/plan" { "Go to the plan" } }
             }
         } @else {
-            (run_table(&runs, process.is_some()))
+            (run_table(&runs, first_that_may_run))
         }
         (tree_table(&trees))
     })
 }
 
-fn run_table(runs: &[Result<RunSummary, action::Error>], is_busy: bool) -> Markup {
-    let mut is_newest = true;
+fn run_table(runs: &[Result<RunSummary, action::Error>], first_that_may_run: u64) -> Markup {
     html! {
         .scroll {
             table.runs {
@@ -109,7 +109,7 @@ fn run_table(runs: &[Result<RunSummary, action::Error>], is_busy: bool) -> Marku
                 } }
                 tbody {
                     @for run in runs.iter().flatten() {
-                        (run_row(run, is_busy && std::mem::take(&mut is_newest)))
+                        (run_row(run, run.may_run(first_that_may_run)))
                     }
                 }
             }
@@ -131,13 +131,12 @@ fn run_row(run: &RunSummary, may_run: bool) -> Markup {
     }
 }
 
-/// Returns the state of a run in a few words. `may_run` tells whether it is the newest run while a process
-/// works.
+/// Returns the state of a run in a few words. `may_run` tells whether the run may still be in progress.
 fn state(run: &RunSummary, may_run: bool) -> Markup {
     let back = run.undone + run.purged;
     html! {
         @if run.ended_ms.is_none() {
-            @if may_run { span.state { "running" } } @else { span.state.warn { "interrupted" } } " "
+            @if may_run { span.state { "may be running" } } @else { span.state.warn { "interrupted" } } " "
         }
         @if run.undone > 0 {
             @if run.undone == run.done { span.state { "undone" } } @else { span.state { (count(run.undone)) " undone" } } " "
@@ -190,3 +189,6 @@ fn tree_row(run: &TrashSummary) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

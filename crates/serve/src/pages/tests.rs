@@ -1,15 +1,10 @@
-//! Tests the pages about jobs, plans, runs and the quarantine through the router.
+//! Tests the pages about jobs and plans through the router.
 
 #![expect(clippy::disallowed_methods, reason = "tests change the catalog and scanned files")]
 
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::sync::Arc;
 
-use action::plan::{Group, Kind, Target, Version};
-use action::run::{ApplyOptions, DiskBatch, Runs};
 use axum::http::StatusCode;
-use runtime::Progress;
 use testkit::TreeBuilder;
 
 use crate::testing::TestServer;
@@ -351,84 +346,4 @@ fn the_number_of_streams_is_limited() {
     assert_eq!(server.begin("/events").status(), StatusCode::TOO_MANY_REQUESTS);
     drop(open);
     assert_eq!(server.begin("/events").status(), StatusCode::OK);
-}
-
-/// A target with the current version of a file.
-fn target(path: &Path) -> Target {
-    let stat = fsops::Stat::of_path(path).expect("exists");
-    Target { path: path.as_os_str().as_bytes().to_vec(), version: Version::from(&stat), tag: 0 }
-}
-
-/// Moves `b` to quarantine as run 1, and leaves `c` alone because it differs.
-fn quarantine(server: &TestServer) {
-    let [keep, b, c] = ["a", "b<i>", "c"].map(|name| target(&server.tree.join(name)));
-    let device = keep.version.device;
-    let groups = [Group { keep, others: vec![b, c], digest: None }];
-    let options = ApplyOptions {
-        kind: Kind::Quarantine,
-        directory_times: false,
-        threads: device::Threads { first: 1, grows: false },
-        open_dirs: 8,
-        open_files: 8,
-        distinct: Vec::new(),
-        own: walk::OwnFiles::default(),
-    };
-    let disk = device::Disks::new(device::Io::Cached).of(device);
-    let batches = vec![DiskBatch { disk, groups: Box::new(groups.into_iter()) }];
-    let runs = Runs::open(&server.app.runs_dir(), |_| ()).expect("opens");
-    let progress = Arc::new(Progress::default());
-    let (run, outcome, ended) = runs.apply(&options, batches, &progress).expect("runs");
-    ended.expect("ends");
-    assert_eq!((run, outcome.done, outcome.refused.len()), (1, 1, 1));
-}
-
-fn server_with_run(allow_actions: bool) -> TestServer {
-    let tree = TreeBuilder::new().file("a", "same!").file("b<i>", "same!").file("c", "other");
-    let server = TestServer::with(&tree, allow_actions);
-    quarantine(&server);
-    server
-}
-
-#[test]
-fn a_run_is_listed_with_its_files_failures_and_undo() {
-    let server = server_with_run(true);
-    let list = server.page("/runs");
-    assert!(list.contains("href=\"/runs/1\"") && list.contains("quarantine"));
-    let page = server.page("/runs/1");
-    for part in ["b&lt;i&gt;", "is not equal to the kept file", "left alone", "undo-dialog"] {
-        assert!(page.contains(part), "{part}");
-    }
-    assert!(!page.contains("b<i>"));
-    assert!(
-        server.page("/runs/1/undo").contains("1 file</b> would be restored")
-            || server.page("/runs/1/undo").contains("1 file would be restored")
-    );
-    let csv = server.page("/runs/1/files.csv");
-    assert_eq!(csv.lines().count(), 3, "{csv}");
-    assert!(csv.contains("left alone") && csv.contains("is not equal to the kept file"));
-    server.run("/api/undo", r#"{"run":1}"#);
-    assert!(server.content("calls").contains("undo --verbose 1"));
-}
-
-#[test]
-fn the_quarantine_lists_files_and_counts_what_is_old_enough() {
-    let server = server_with_run(true);
-    let page = server.page("/quarantine");
-    assert!(page.contains("1 file</b> in quarantine") && page.contains("b&lt;i&gt;"));
-    assert!(server.page("/quarantine/purge?days=0").contains("1 file</b>"));
-    assert!(!server.page("/quarantine/purge?days=0").contains(" day"));
-    assert!(server.page("/quarantine/purge?days=1").contains("No file is that old"));
-    server.run("/api/purge", r#"{"days":2}"#);
-    assert!(server.content("calls").contains("--older-than 172800s"));
-    assert_eq!(server.post("/api/purge", r#"{"days":999999}"#).0, StatusCode::BAD_REQUEST);
-    assert_eq!(server.post("/api/purge", r#"{"days":-1}"#).0, StatusCode::BAD_REQUEST);
-}
-
-#[test]
-fn a_read_only_server_shows_runs_and_quarantine_without_their_dialogs() {
-    let server = server_with_run(false);
-    for path in ["/runs/1", "/quarantine"] {
-        let page = server.page(path);
-        assert!(page.contains("read-only") && !page.contains("<dialog"), "{path}");
-    }
 }

@@ -59,7 +59,8 @@ fn of_files(
             return list.finish(&to_json(&Row::from(&run)));
         }
         write_line(out, &run, may_run, settings)?;
-        deeds.try_for_each(|file_action| write_file_action(out, &file_action, settings))?;
+        deeds
+            .try_for_each(|file_action| write_file_action(out, &file_action, may_run, settings))?;
         if unrecorded > 0 {
             let files = counted(unrecorded, "other file", "other files");
             writeln!(out, "  {:<12}  {files}, which failed the first checks", "left alone")?;
@@ -90,10 +91,11 @@ fn of_trees(found: TrashSummary, settings: &Settings) -> Result<Exit, CommandErr
 fn write_file_action(
     out: &mut impl Write,
     file_action: &FileAction,
+    may_run: bool,
     settings: &Settings,
 ) -> io::Result<()> {
     let names = settings.stdout.names;
-    write!(out, "  {:<12}  ", word(file_action))?;
+    write!(out, "  {:<12}  ", word(file_action, may_run))?;
     out.write_all(&names.show_line(&file_action.path))?;
     if let FileState::LeftAlone(why) = &file_action.state {
         return out.write_all(&[b"  (", &*names.show_text(why.as_bytes()), b")\n"].concat());
@@ -107,9 +109,10 @@ fn write_file_action(
     Ok(())
 }
 
-/// Returns the result for a file in one or two words.
-fn word(file_action: &FileAction) -> &'static str {
+/// Returns the result for a file in one or two words. `may_run` tells whether the run may still be in progress.
+fn word(file_action: &FileAction, may_run: bool) -> &'static str {
     match (&file_action.state, file_action.kind) {
+        (FileState::CutOff, _) if may_run => "in progress",
         (FileState::CutOff, _) => "interrupted",
         (FileState::Already, _) => "already done",
         (FileState::LeftAlone(_), _) => "left alone",

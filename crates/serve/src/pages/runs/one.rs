@@ -52,14 +52,16 @@ pub(super) async fn show(
 
 fn content(app: &App, run: u64) -> Result<Markup, PageError> {
     let folder = app.runs_dir();
+    let first_that_may_run = Runs::first_that_may_run(&folder)?;
     let (summary, actions) = Runs::actions(&folder, run)?;
+    let may_run = summary.may_run(first_that_may_run);
     let seen = Seen::read(&summary, actions)?;
     Ok(html! {
         (cards(&summary))
-        (remarks(app, &summary))
-        (undo(app, &summary))
+        (remarks(&summary, may_run))
+        (undo(app, &summary, may_run))
         @if summary.failed > 0 { (failures(run, &summary, &seen.failures)) }
-        (file_table(run, &seen))
+        (file_table(run, &seen, may_run))
     })
 }
 
@@ -116,12 +118,11 @@ fn cards(run: &RunSummary) -> Markup {
     }
 }
 
-fn remarks(app: &App, run: &RunSummary) -> Markup {
-    let process = Runs::process(&app.runs_dir());
+fn remarks(run: &RunSummary, may_run: bool) -> Markup {
     html! {
         @if run.ended_ms.is_none() {
             .note.warning { p {
-                @if process.is_some() { "This run may still be in progress. Reload the page to see how far it has got." }
+                @if may_run { "This run may still be in progress. Reload the page to see how far it has got." }
                 @else {
                     "This run was interrupted. No file is lost: the next run or undo moves back every file that was being moved."
                 }
@@ -135,12 +136,14 @@ fn remarks(app: &App, run: &RunSummary) -> Markup {
     }
 }
 
-fn undo(app: &App, run: &RunSummary) -> Markup {
+fn undo(app: &App, run: &RunSummary, may_run: bool) -> Markup {
     let left = run.done.saturating_sub(run.undone + run.purged);
     let reason = if run.kind == Kind::Reflink {
         Some("Reflinks changed neither names nor contents, so there is nothing to undo.")
     } else if left == 0 && run.ended_ms.is_some() {
         Some("Nothing is left to restore.")
+    } else if may_run {
+        Some("It can be undone when it has ended.")
     } else if app.check_actions().is_err() {
         Some(
             "This server is read-only. Start it with --allow-actions, or use the command lop undo.",
@@ -200,7 +203,7 @@ fn failures(run: u64, summary: &RunSummary, failures: &[(Vec<u8>, String)]) -> M
     }
 }
 
-fn file_table(run: u64, seen: &Seen) -> Markup {
+fn file_table(run: u64, seen: &Seen, may_run: bool) -> Markup {
     html! {
         h2 { "Files" }
         @if seen.files.is_empty() { p.dim { "The run reached no file." } }
@@ -210,7 +213,7 @@ fn file_table(run: u64, seen: &Seen) -> Markup {
                     thead { tr {
                         th scope="col" { "State" } th.wide scope="col" { "File" } th.num scope="col" { "Size" }
                     } }
-                    tbody { @for action in &seen.files { (file_row(action)) } }
+                    tbody { @for action in &seen.files { (file_row(action, may_run)) } }
                 }
             }
             @if seen.is_cut {
@@ -223,12 +226,17 @@ fn file_table(run: u64, seen: &Seen) -> Markup {
     }
 }
 
-fn file_row(action: &FileAction) -> Markup {
-    let (word, _) = state(&action.state);
+fn file_row(action: &FileAction, may_run: bool) -> Markup {
+    let (word, _) = state(&action.state, may_run);
+    let is_warning = match action.state {
+        FileState::LeftAlone(_) => true,
+        FileState::CutOff => !may_run,
+        _ => false,
+    };
     let bytes = if action.files.is_some() { action.allocated } else { action.was.size };
     html! {
         tr {
-            td { span.state.warn[matches!(action.state, FileState::LeftAlone(_) | FileState::CutOff)] { (word) } }
+            td { span.state.warn[is_warning] { (word) } }
             td {
                 (path_name(&action.path))
                 @if let Some(kept) = &action.kept { small.path-line { "kept: " (path_name(&kept.path)) } }
@@ -239,8 +247,11 @@ fn file_row(action: &FileAction) -> Markup {
     }
 }
 
-fn state(state: &FileState) -> (&'static str, &str) {
+/// Returns the state of a file in a few words, and the reason if it was left alone. `may_run` tells whether the run may
+/// still be in progress.
+fn state(state: &FileState, may_run: bool) -> (&'static str, &str) {
     match state {
+        FileState::CutOff if may_run => ("in progress", ""),
         FileState::CutOff => ("interrupted", ""),
         FileState::Done => ("done", ""),
         FileState::Already => ("already done", ""),
@@ -324,15 +335,20 @@ pub(super) async fn csv(
     State(app): State<Arc<App>>,
     Path(run): Path<u64>,
 ) -> Result<Response, PageError> {
-    let actions = app.blocking(move |app| Ok(Runs::actions(&app.runs_dir(), run)?.1)).await?;
-    let body = in_chunks((actions, false), |(actions, is_begun)| {
+    let read = move |app: &App| {
+        let first_that_may_run = Runs::first_that_may_run(&app.runs_dir())?;
+        let (summary, actions) = Runs::actions(&app.runs_dir(), run)?;
+        Ok((actions, summary.may_run(first_that_may_run)))
+    };
+    let (actions, may_run) = app.blocking(read).await?;
+    let body = in_chunks((actions, false), move |(actions, is_begun)| {
         let mut out = Vec::new();
         if !std::mem::replace(is_begun, true) {
             csv_row(&mut out, &[b"state", b"path", b"size", b"kept", b"why"]);
         }
         for action in actions.take(CHUNK) {
             let action = action.map_err(io::Error::other)?;
-            let (word, why) = state(&action.state);
+            let (word, why) = state(&action.state, may_run);
             let size = action.was.size.to_string();
             let kept = action.kept.as_ref().map_or(&b""[..], |kept| &kept.path);
             csv_row(
