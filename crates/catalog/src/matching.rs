@@ -206,6 +206,9 @@ impl TreeMatch {
     fn relate(&mut self, tree: &Tree, orphans: &Orphans) {
         self.match_moved_inodes(tree, orphans);
         self.share_among_names(tree);
+        // Scans of changes call this function twice.
+        self.rows.suspects.sort_by_key(|suspect| suspect.file);
+        self.rows.suspects.dedup_by_key(|suspect| suspect.file);
     }
 
     /// Returns the rows of the tree's directories, in ascending order. Leaves out directories without a row.

@@ -50,11 +50,12 @@ impl Catalog {
     ///
     /// Fails if the catalog cannot be read or is damaged. The catalog is unchanged.
     pub fn match_changes(&self, tree: &Tree) -> Result<ChangesMatch, Error> {
+        let examined = ExaminedRows { version: self.data_version()?, ..ExaminedRows::default() };
         let mut rows = RowMap {
             volumes: Volumes::load(self)?,
             dirs: Dirs::load_for(self, tree)?,
             stored: vec![Stored::Nothing; tree.files().len()],
-            examined: Some(ExaminedRows::default()),
+            examined: Some(examined),
             ..RowMap::default()
         };
         rows.dir_rows = rows.dirs.of_tree(tree);
@@ -63,12 +64,11 @@ impl Catalog {
         rows.contents = Contents::load_some(self, found.iter().filter_map(|row| row.row.content))?;
         let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };
         let mut orphans = Orphans::new();
-        matched.merge_found(tree, &found, &mut orphans);
+        let examined = matched.merge_found(tree, &found, &mut orphans);
         matched.match_gone_dirs(self, tree, &mut orphans)?;
         let orphaned = orphans.values().filter_map(|row| row.content);
         matched.rows.contents.extend(Contents::rows(self, orphaned)?);
         matched.relate(tree, &orphans);
-        let examined = found.into_iter().map(|row| (row.dir, row.name)).collect();
         let gone_dirs = matched.rows.gone_dirs.iter().copied().collect();
         Ok(ChangesMatch { matched, orphans, examined, gone_dirs })
     }
@@ -149,6 +149,8 @@ pub struct Growth {
 /// The rows of the examined names.
 #[derive(Debug, Default)]
 pub(crate) struct ExaminedRows {
+    /// The version of the catalog that contained these rows, as in [`Catalog::data_version`].
+    pub(crate) version: i64,
     /// Rows whose file is gone, or that describe an older version of their file.
     outdated: Vec<FileRow>,
     /// Number of rows whose file is gone.
@@ -205,7 +207,16 @@ impl ExaminedRows {
 }
 
 impl TreeMatch {
-    fn merge_found(&mut self, tree: &Tree, found: &[NamedRow], orphans: &mut Orphans) {
+    /// Merges the files with the rows of their names. Returns the directory row and the name of each row that was matched
+    /// or whose file is gone.
+    fn merge_found(
+        &mut self,
+        tree: &Tree,
+        found: &[NamedRow],
+        orphans: &mut Orphans,
+    ) -> HashSet<(i64, Box<[u8]>)> {
+        let key = |row: &NamedRow| (row.dir, row.name.clone());
+        let mut examined: HashSet<_> = found.iter().map(key).collect();
         let mut batch = RowBatch::default();
         batch.ends_run = true;
         for NamedRow { dir, name, row } in found {
@@ -215,7 +226,10 @@ impl TreeMatch {
         let (sender, batches) = sync_channel(1);
         // Sending cannot fail or block: the receiver exists, and the channel has room for the only batch.
         drop(sender.send(batch));
-        self.merge(tree, &dirs, 1, &[batches], orphans, &mut Vec::new());
+        self.merge(tree, &dirs, 1, &[batches], orphans, |dir, name, _| {
+            examined.remove(&(dir, name.into()));
+        });
+        examined
     }
 }
 

@@ -49,7 +49,12 @@ impl TreeMatch {
             scope.spawn(|| {
                 // This thread owns the receivers, so the readers stop if the merge panics.
                 let readers = readers;
-                self.merge(tree, &dirs, runs.len(), &readers, orphans, outside);
+                let sizes: LazyCell<HashSet<u64>, _> = LazyCell::new(|| sizes(tree));
+                self.merge(tree, &dirs, runs.len(), &readers, orphans, |dir, name, row| {
+                    if sizes.contains(&row.size) {
+                        outside.push(NamedRow { dir, name: name.into(), row });
+                    }
+                });
             });
             let second = second.map(|(catalog, sender)| {
                 scope.spawn(move || catalog.send_files_of(rows_of(1), &sender))
@@ -62,8 +67,8 @@ impl TreeMatch {
     }
 
     /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. The
-    /// readers take turns: each sends all batches of one run of directories. `runs` is the number of
-    /// runs.
+    /// readers take turns: each sends all batches of one run of directories. `runs` is the number of runs. Calls `outside` with each row that has no
+    /// file in the tree, but whose file is not known to be gone.
     pub(super) fn merge(
         &mut self,
         tree: &Tree,
@@ -71,10 +76,9 @@ impl TreeMatch {
         runs: usize,
         readers: &[Receiver<RowBatch>],
         orphans: &mut Orphans,
-        outside: &mut Vec<NamedRow>,
+        mut outside: impl FnMut(i64, &[u8], FileRow),
     ) {
         let mut groups = dirs.chunk_by(|a, b| a.0 == b.0);
-        let sizes: LazyCell<HashSet<u64>, _> = LazyCell::new(|| sizes(tree));
         let (mut at, mut here, mut files) = (0, &dirs[..0], Vec::new().into_iter().peekable());
         let mut merge_row = |row, name: &[u8], stored: FileRow| {
             while at != row {
@@ -92,10 +96,7 @@ impl TreeMatch {
                 _ if self.is_gone(tree, here, name, &stored) => {
                     self.remove_row(row, name, stored, orphans);
                 }
-                _ if sizes.contains(&stored.size) => {
-                    outside.push(NamedRow { dir: row, name: name.into(), row: stored });
-                }
-                _ => {}
+                _ => outside(row, name, stored),
             }
         };
         for run in 0..runs {

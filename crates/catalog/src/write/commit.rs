@@ -12,7 +12,7 @@ use super::scans::write_scan;
 use super::sizes::ScanSizes;
 use crate::error::{At, Error};
 use crate::matching::changes::MAX_COMPLETE;
-use crate::matching::{RowMap, Suspect, TreeMatch};
+use crate::matching::{RowMap, TreeMatch};
 use crate::open::{Catalog, Writer};
 use crate::state::FileState;
 use crate::tables::contents::ContentRow;
@@ -116,9 +116,7 @@ impl Catalog {
             let content = mark.query_row(values, |row| row.get::<_, Option<i64>>(0));
             let content = content.optional().at(path)?.flatten();
             delta.touched.extend(content);
-            if delta.tree.is_remembered(file) {
-                delta.recounted.extend(content);
-            }
+            delta.recounted.extend(content);
             delta.stored.push((file, state.into()));
         }
         Ok(())
@@ -256,8 +254,11 @@ impl Catalog {
     /// Returns the number of inodes with each of these known contents. If only changed entries were examined, many copies
     /// are not counted anew. Instead, the number before the scan is adjusted.
     fn count_copies(&self, delta: &Delta<'_>, rows: &[i64]) -> Result<Vec<(i64, u32)>, Error> {
+        let examined = delta.rows.examined.as_ref();
+        // Another process may have marked files meanwhile, which changes the number of copies.
+        let version = self.data_version()?;
         let others = |row: i64| {
-            let examined = delta.rows.examined.as_ref()?;
+            let examined = examined.filter(|rows| rows.version == version)?;
             let known = delta.rows.contents.row(row).filter(|known| known.inodes > MAX_COMPLETE)?;
             let is_adjusted = !delta.recounted.contains(&row) && !examined.is_recounted(row);
             let others = (known.inodes as usize).saturating_sub(examined.copies(row));
@@ -285,11 +286,9 @@ impl Catalog {
         // In the order of the rows, so that the pages of the catalog are visited once.
         rows.sort_unstable();
         rows.dedup();
-        // The final commit may refer to the contents of these files again, so a save must not delete
-        // them.
-        let suspects = delta.rows.suspects.iter().filter(|_| delta.is_unfinished());
-        let kept: HashSet<i64> =
-            suspects.filter_map(Suspect::content).map(|known| known.1).collect();
+        // The final commit may refer to these contents again, so a save must not delete them.
+        let known = delta.known.values().filter(|_| delta.is_unfinished());
+        let kept: HashSet<i64> = known.copied().collect();
         let counts = self.count_copies(delta, &rows)?;
         let (kept, counts): (Vec<_>, Vec<_>) =
             counts.into_iter().partition(|&(row, _)| kept.contains(&row));

@@ -44,7 +44,7 @@ pub(crate) struct Delta<'a> {
     next_content: i64,
     /// Contents of files that are unreachable or have to be read again, by digest. In a scan of changes, all contents
     /// that were loaded, because their other files may not be in the tree.
-    known: HashMap<Digest, i64>,
+    pub(crate) known: HashMap<Digest, i64>,
     /// Contents to insert, in the order of their rows.
     pub(crate) new_contents: Vec<NewContent>,
     /// For every file written, the row of its content, its device and its inode. Used to count
@@ -52,7 +52,8 @@ pub(crate) struct Delta<'a> {
     written: Vec<(i64, u16, u64)>,
     /// Other contents whose copies have to be recounted.
     pub(crate) touched: HashSet<i64>,
-    /// Contents that files from the catalog gain or lose. Their copies are always counted.
+    /// Contents that gain or lose files from the catalog, or lose files that the engine dropped. Their copies are always
+    /// counted.
     pub(crate) recounted: HashSet<i64>,
     /// Files whose rows were written, and what is now stored about them.
     pub(crate) stored: Vec<(FileId, Stored)>,

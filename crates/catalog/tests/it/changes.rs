@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use testkit::{CATALOG_FACTS, ChangedEntry, RandomChanges, TempTree, TreeBuilder};
 use walk::Changes;
 
-use crate::disk::{bytes, let_the_clock_tick};
+use crate::disk::{bytes, let_the_clock_tick, walked_changes};
 use crate::sandbox::{Sandbox, later};
 
 /// A tree with two catalogs that are updated by notes, and one that is updated by full scans.
@@ -148,6 +148,36 @@ fn a_moved_directory_is_found_at_its_new_path() {
     watched.note("d");
     watched.note_tree("moved");
     watched.check();
+}
+
+#[test]
+fn all_copies_of_a_content_can_be_replaced_by_new_files() {
+    let mut watched = pairs();
+    for (old, new) in [("a", "new"), ("d/b", "d/new"), ("d/sub/e", "d/sub/new")] {
+        fs::copy(watched.at(old), watched.at(new)).expect("copied");
+        fs::remove_file(watched.at(old)).expect("removed");
+        watched.note(old);
+        watched.note(new);
+    }
+    watched.check();
+}
+
+#[test]
+fn a_damaged_file_in_a_moved_directory_is_read_again_once() {
+    let watched = pairs();
+    let catalog = &watched.by_notes;
+    catalog.run("UPDATE file SET state = 2 WHERE name = CAST('b' AS BLOB)");
+    fs::rename(watched.at("d"), watched.at("moved")).expect("renamed");
+    let mut notes = Changes::default();
+    notes.add_entry(&bytes(&watched.at("d")));
+    notes.add_tree(&bytes(&watched.at("moved")));
+    let mut tree = walked_changes(&[watched.tree.path()], Some(notes));
+    let catalog = catalog.catalog();
+    let found = catalog.match_changes(&tree).expect("matches");
+    let matched = found.add_candidates(&catalog, &mut tree).expect("adds");
+    let suspects: Vec<_> =
+        matched.suspects().iter().map(|suspect| tree.name(suspect.file).to_bytes()).collect();
+    assert_eq!(suspects, [b"b"]);
 }
 
 #[test]

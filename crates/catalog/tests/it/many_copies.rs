@@ -177,6 +177,45 @@ fn a_copy_whose_content_was_not_trusted_is_counted_with_its_new_content() {
     }
 }
 
+/// Another process finds a damaged file while the scan runs.
+#[test]
+fn a_copy_that_is_marked_during_the_scan_is_not_counted() {
+    for saves in [false, true] {
+        let (tree, catalog) = two_roots([MANY, MANY]);
+        let mut notes = Changes::default();
+        fs::write(tree.join("b/new"), "alike").expect("written");
+        notes.add_entry(&bytes(&tree.join("b/new")));
+        catalog.scan_changes_while(&[&tree.join("b")], notes, later(), saves, || {
+            catalog.run(
+                "UPDATE file SET state = 2 WHERE name = CAST('0003' AS BLOB) \
+                 AND dir = (SELECT id FROM dir WHERE name = CAST('a' AS BLOB));
+                 UPDATE content SET inodes = inodes - 1",
+            );
+        });
+        assert_counted(&catalog, 2 * MANY);
+    }
+}
+
+/// A file changes after it was examined, and no change of its other name was noted.
+#[test]
+fn a_copy_that_changes_during_the_scan_is_counted_under_its_other_name() {
+    for saves in [false, true] {
+        let (tree, catalog) = two_roots([MANY, MANY]);
+        fs::hard_link(tree.join("b/0003"), tree.join("b/other")).expect("linked");
+        catalog.scan(&[&tree.join("b")]);
+        let_the_clock_tick(tree.path());
+        fs::write(tree.join("b/new"), "alike").expect("written");
+        let mut notes = Changes::default();
+        for name in ["b/0003", "b/new"] {
+            notes.add_entry(&bytes(&tree.join(name)));
+        }
+        catalog.scan_changes_while(&[&tree.join("b")], notes, later(), saves, || {
+            fs::write(tree.join("b/0003"), "other").expect("written");
+        });
+        assert_counted(&catalog, 2 * MANY + 1);
+    }
+}
+
 fn content_of(catalog: &Sandbox, path: &Path) -> Option<i64> {
     catalog.entry(path).expect("exists").content
 }

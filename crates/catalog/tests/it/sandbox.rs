@@ -68,14 +68,26 @@ impl Sandbox {
         self.learn(walked(roots), started, compare)
     }
 
-    /// Scans only the noted entries, as if the scan started at this time. If `saves`, saves the results once before the
-    /// end, as long scans do. Returns how many files the scan read or compared.
+    /// Scans only the noted entries, as if the scan started at this time. If `saves`, saves the results before and
+    /// after the files are compared, as long scans do. Returns how many files the scan read or compared.
     pub(crate) fn scan_changes(
+        &self,
+        roots: &[&Path],
+        notes: Changes,
+        started: SystemTime,
+        saves: bool,
+    ) -> usize {
+        self.scan_changes_while(roots, notes, started, saves, || ())
+    }
+
+    /// Scans only the noted entries like [`Sandbox::scan_changes`], and calls `meanwhile` before it compares the files.
+    pub(crate) fn scan_changes_while(
         &self,
         roots: &[&Path],
         mut notes: Changes,
         started: SystemTime,
         saves: bool,
+        meanwhile: impl FnOnce(),
     ) -> usize {
         let mut writer = self.writer();
         writer.index_for_changes().expect("indexed");
@@ -103,9 +115,13 @@ impl Sandbox {
             read_head(&tree, found.fingerprints(), file);
         }
         let mut matched = found.add_candidates(catalog, &mut tree).expect("adds");
-        let copies = compare(&tree, &matched.fingerprints);
         let problems: Vec<&Problem> = tree.problems.iter().collect();
         let (files, record) = (tree.files().len(), record(started));
+        if saves {
+            save(&mut writer, &tree, &mut matched, &record);
+        }
+        meanwhile();
+        let copies = compare(&tree, &matched.fingerprints);
         if saves {
             save(&mut writer, &tree, &mut matched, &record);
         }
