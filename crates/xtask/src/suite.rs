@@ -12,8 +12,9 @@ use crate::traces::{Temporary, Traces};
 use crate::{package, programs, python};
 
 /// Programs that tests, counts and the small race use, and their Debian packages.
-const TOOLS: [(&str, &str); 29] = [
+const TOOLS: [(&str, &str); 30] = [
     ("jdupes", "jdupes"),
+    ("pgrep", "procps"),
     ("rsync", "rsync"),
     ("ssh", "openssh-client"),
     ("sshd", "openssh-server"),

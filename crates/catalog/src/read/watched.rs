@@ -23,7 +23,9 @@ pub struct WatchPosition {
 pub struct WatchedScan {
     /// The position of the watcher when the scan started. The scan covers all changes up to this position.
     pub position: WatchPosition,
-    /// Number of regular files that the scan saw.
+    /// Start of the scan, in milliseconds since the epoch.
+    pub started_ms: i64,
+    /// Number of files below the roots. A file with several names counts once.
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,
@@ -84,7 +86,8 @@ fn last_scan(
     };
     let bits = |n| row.get::<_, i64>(n).map(i64::cast_unsigned);
     let position = WatchPosition { watcher, number: number.cast_unsigned() };
-    Ok(Ok((row.get(0)?, WatchedScan { position, files: bits(5)?, bytes: bits(6)? })))
+    let (files, bytes, started_ms) = (bits(5)?, bits(6)?, row.get(7)?);
+    Ok(Ok((row.get(0)?, WatchedScan { position, started_ms, files, bytes })))
 }
 
 /// Returns whether a path is below another one.
@@ -109,8 +112,8 @@ impl Catalog {
         roots: &[&[u8]],
         options: &str,
     ) -> Result<Result<WatchedScan, UnusableScan>, Error> {
-        let sql = "SELECT root.scan, complete, options = ?2, position, watcher, files, bytes \
-                   FROM root JOIN scan ON scan.id = root.scan WHERE path = ?1";
+        let sql = "SELECT root.scan, complete, options = ?2, position, watcher, files, bytes, \
+                   started_ms FROM root JOIN scan ON scan.id = root.scan WHERE path = ?1";
         let mut query = self.db.prepare(sql).at(&self.path)?;
         let mut last: Option<(i64, WatchedScan)> = None;
         for root in roots {
@@ -131,6 +134,31 @@ impl Catalog {
         let covered: i64 = self.db.query_row(sql, [scan], |row| row.get(0)).at(&self.path)?;
         let is_whole = usize::try_from(covered) == Ok(roots.len());
         Ok(if is_whole { Ok(found) } else { Err(UnusableScan::OtherRoots) })
+    }
+
+    /// Returns the number of the remembered files below some directories, and their total size in bytes. A file with
+    /// several names counts once. Reads all rows of these files.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the catalog cannot be read or is damaged.
+    pub fn count_below(&self, dirs: &[&[u8]]) -> Result<(u64, u64), Error> {
+        let mut rows = Vec::new();
+        for dir in dirs {
+            rows.extend(self.dir_row(dir)?.map(|row| row.to_string()));
+        }
+        // A sum of integers could exceed 64 bits in a damaged catalog.
+        let sql = format!(
+            "WITH RECURSIVE below (id) AS (SELECT id FROM dir WHERE id IN ({}) \
+             UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
+             SELECT count(*), CAST(total(size) AS INTEGER) FROM \
+             (SELECT DISTINCT volume, inode, size FROM file JOIN below ON file.dir = below.id)",
+            rows.join(", ")
+        );
+        let counted = self.db.query_row(&sql, [], |row| {
+            Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned()))
+        });
+        counted.at(&self.path)
     }
 
     /// Returns all roots, sorted by path, with the positions and the options of their last scans.

@@ -41,7 +41,8 @@ pub struct CurrentMetadata {
 }
 
 impl Writer {
-    /// Forgets files that are gone, and directories that become empty as a result.
+    /// Forgets files that are gone, and directories that become empty as a result. The next scan of each root examines
+    /// everything.
     ///
     /// # Errors
     ///
@@ -49,6 +50,9 @@ impl Writer {
     pub fn forget(&self, loaded: &Loaded, gone: &[FileId]) -> Result<(), Error> {
         self.catalog.in_transaction(|| {
             self.remove(loaded, gone)?;
+            if !gone.is_empty() {
+                self.catalog.forget_positions()?;
+            }
             let contents = gone.iter().filter_map(|&file| loaded.content_row(file));
             self.count(loaded, contents.collect::<HashSet<_>>().into_iter())
         })

@@ -14,7 +14,7 @@ pub struct ScanRecord {
     pub finished_ms: i64,
     /// The options that determined which files were read, as human-readable text.
     pub options: String,
-    /// Number of regular files seen.
+    /// Number of files below the roots. A file with several names counts once.
     pub files: u64,
     /// Total size of these files in bytes.
     pub bytes: u64,

@@ -80,10 +80,14 @@ impl Catalog {
         self.write_counts(&counts, &HashMap::new())
     }
 
-    /// Forgets roots, their sizes, and problems at and below a path. The next scan of a root above the path examines
-    /// everything, because no watcher notes what lop forgets.
+    /// Makes the next scan of each root examine everything, because no watcher notes what lop forgets.
+    pub(super) fn forget_positions(&self) -> Result<(), Error> {
+        self.run("UPDATE root SET watcher = NULL, position = NULL")
+    }
+
+    /// Forgets roots, their sizes, and problems at and below a path, and the positions of all watched roots.
     fn forget_scans(&self, path: &[u8]) -> Result<(), Error> {
-        self.run("UPDATE root SET watcher = NULL, position = NULL")?;
+        self.forget_positions()?;
         let (from, to) = range_below(path);
         for (table, path_column) in [("root", "path"), ("problem", "path"), ("scan_space", "root")]
         {

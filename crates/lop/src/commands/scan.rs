@@ -21,7 +21,7 @@ use crate::monitor::{Monitor, memory};
 use crate::output::devices::Device;
 use crate::output::formats::{GroupHead, GroupWriter, document, to_json, writer};
 use crate::output::problems;
-use crate::output::scan_summary::Summary;
+use crate::output::scan_summary::{Summary, totals};
 use crate::output::stats::{Clock, Stats};
 use crate::output::stdout;
 use crate::paths::path_list;
@@ -185,7 +185,7 @@ fn list(
     }
     let mut tree = find_files(scan, known.is_some() && !scan.args.reread, keys, progress)?;
     clock.end(|s| &mut s.walk);
-    let (files, bytes) = (tree.files().len() as u64, progress.bytes_seen.load(Relaxed));
+    let (files, bytes) = totals(&tree);
     let recall = match known {
         Some(writer) if scan.args.reread => writer.catalog().match_tree_for_reread(&mut tree)?,
         Some(writer) => writer.catalog().match_tree(&mut tree, true)?,

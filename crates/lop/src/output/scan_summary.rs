@@ -45,22 +45,28 @@ pub(crate) struct Summary {
     skipped_text: String,
 }
 
+/// Returns the number of the files that the walk found, and their total size in bytes. A file with several names counts
+/// once.
+pub(crate) fn totals(tree: &Tree) -> (u64, u64) {
+    let walked = (0u32..).zip(tree.files());
+    let walked = walked.filter(|&(id, _)| !tree.is_remembered(walk::FileId(id)));
+    let (names, bytes) = walked
+        .fold((0, 0u64), |(names, bytes), (_, file)| (names + 1, bytes.saturating_add(file.size)));
+    let further = tree.further_names();
+    (names - further.count, bytes.saturating_sub(further.bytes))
+}
+
 impl Summary {
     /// Summarises a scan.
     pub(crate) fn new(tree: &Tree, found: &dupes::Found, time: Duration) -> Summary {
-        let walked = (0u32..).zip(tree.files());
-        let walked = walked.filter(|&(id, _)| !tree.is_remembered(walk::FileId(id)));
-        let (names, named_bytes) = walked.fold((0, 0u64), |(names, bytes), (_, file)| {
-            (names + 1, bytes.saturating_add(file.size))
-        });
-        let further = tree.further_names();
+        let (files, bytes) = totals(tree);
         let reasons = reasons(&tree.skipped);
         let groups = &found.groups;
         let is_damaged = |problem: &&walk::Problem| matches!(problem.reason, walk::Reason::Damaged);
         let damaged = found.problems.iter().filter(is_damaged).count() as u64;
         Summary {
-            files: names - further.count,
-            bytes: named_bytes.saturating_sub(further.bytes),
+            files,
+            bytes,
             groups: groups.len() as u64,
             redundant_files: groups.iter().map(|g| g.files.len() as u64 - 1).sum(),
             reclaimable_bytes: groups.iter().fold(0, |sum, g| g.reclaimable.saturating_add(sum)),

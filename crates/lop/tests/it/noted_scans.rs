@@ -1,6 +1,6 @@
 //! Scans while `lop watch` runs examine only what changed, and leave the catalog that a scan of everything would leave.
 
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -95,15 +95,79 @@ fn hard_linked_files_are_counted_once() {
     assert_counted(&lop, 4);
 }
 
+#[test]
+fn files_that_were_linked_or_left_out_before_are_counted_as_a_scan_of_everything_counts_them() {
+    let lop =
+        Lop::with(&tree().hard_links("two names", &["t/one", "t/two"]).seeded("t/large", 1, 5000));
+    let _running = watch(&lop);
+    let args = ["--max-size", "1000", "t"];
+    assert_eq!(changed(&scan_with(&lop, &args)), None);
+    assert_counted_with(&lop, 0, &args);
+    fs::remove_file(lop.path("t/two")).expect("removed");
+    assert_counted_with(&lop, 2, &args);
+}
+
+#[test]
+fn files_that_lop_has_changed_are_counted() {
+    let (lop, _running) = watched();
+    for args in [
+        &["dedupe", "--by", "hardlink", "--apply", "t"][..],
+        &["undo"],
+        &["dedupe", "--by", "delete", "--apply", "t"],
+        &["undo"],
+    ] {
+        lop.run(args).success();
+        settle();
+        let summary = scan(&lop);
+        assert!(changed(&summary).is_some(), "{args:?}: {summary}");
+        assert_equal_totals(&lop, &summary, &["t"]);
+    }
+}
+
+#[test]
+fn files_that_are_left_out_stay_copies() {
+    let many =
+        (0..20).fold(TreeBuilder::new(), |tree, n| tree.file(format!("t/{n}"), "many copies"));
+    let lop = Lop::with(
+        &many.file("t/x.bak", "alone with its size").hard_links("many copies", &["t/a", "t/a.bak"]),
+    );
+    let _running = watch(&lop);
+    scan(&lop);
+    settle();
+    let args = ["--exclude", "*.bak", "t"];
+    assert_eq!(changed(&scan_with(&lop, &args)), None);
+    fs::copy(lop.path("t/x.bak"), lop.path("t/new")).expect("copied");
+    drop(File::options().append(true).open(lop.path("t/x.bak")).expect("opened"));
+    fs::remove_file(lop.path("t/a")).expect("removed");
+    settle();
+    let summary = scan_with(&lop, &args);
+    assert!(changed(&summary).is_some());
+    assert_eq!(
+        (&summary["groups"], &summary["redundant_files"]),
+        (&2.into(), &21.into()),
+        "{summary}"
+    );
+}
+
 /// Scans changes of this number of names, and checks that a scan of everything counts as many files and bytes.
 #[track_caller]
 fn assert_counted(lop: &Lop, names: u64) {
+    assert_counted_with(lop, names, &["t"]);
+}
+
+#[track_caller]
+fn assert_counted_with(lop: &Lop, names: u64, args: &[&str]) {
     settle();
-    let summary = scan(lop);
+    let summary = scan_with(lop, args);
     assert_eq!(changed(&summary), Some(names));
+    assert_equal_totals(lop, &summary, args);
+}
+
+#[track_caller]
+fn assert_equal_totals(lop: &Lop, summary: &Value, args: &[&str]) {
     let other = lop.path("other.db");
-    let everything = lop.scan(["--catalog", other.to_str().expect("UTF-8"), "--json", "t"]);
-    let everything = crate::lop::document(&everything)["summary"].clone();
+    let catalog = ["--catalog", other.to_str().expect("UTF-8"), "--json"];
+    let everything = crate::lop::document(&lop.scan(catalog.iter().chain(args)))["summary"].clone();
     for key in ["files", "bytes"] {
         assert_eq!(summary[key], everything[key], "{key}");
     }

@@ -92,7 +92,7 @@ fn the_process_in_the_background_has_left_the_terminal_and_the_folder() {
 fn resume_removes_what_a_killed_process_left_at_any_moment() {
     let lop = Lop::with(&TreeBuilder::new().file("other/kept", "kept"));
     for (run, (signal, delay)) in
-        [("-KILL", 0), ("-KILL", 300), ("-KILL", 900), ("-TERM", 600)].into_iter().enumerate()
+        [("-KILL", 0), ("-KILL", 300), ("-KILL", 900), ("-TERM", 1500)].into_iter().enumerate()
     {
         lop.lay(&one_tree());
         let process = process(&instant(&lop, &["--rate", "100", "tree"]));

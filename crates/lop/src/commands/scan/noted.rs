@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use catalog::{TreeMatch, UnusableScan, WatchPosition, WatchedScan, Writer};
+use action::run::Runs;
+use catalog::{Catalog, TreeMatch, UnusableScan, WatchPosition, WatchedScan, Writer};
 use content::Fingerprints;
 use dupes::{Part, Work, read_wanted, wanted};
 use runtime::{Interrupted, Progress};
@@ -143,7 +144,7 @@ impl Client<'_> {
         }
         let catalog = writer.catalog();
         let absolute: Vec<&[u8]> = roots.iter().map(|root| bytes(root)).collect();
-        let last = match catalog.watched_scan(&absolute, &scan.options)? {
+        let mut last = match catalog.watched_scan(&absolute, &scan.options)? {
             Ok(last) => last,
             Err(UnusableScan::New(_)) => return Err(Unused::Expected),
             Err(unusable) => return Err(Unused::Because(unusable.to_string())),
@@ -167,6 +168,11 @@ impl Client<'_> {
         }
         for dir in &noted.dirs {
             add(&mut entries, &dir.path, &dir.entries);
+        }
+        let changed = Runs::last_change_ms(&Catalog::runs_dir(self.catalog))?;
+        if changed.is_some_and(|changed_ms| changed_ms >= last.started_ms) {
+            // lop has also updated the rows of the files that it changed, so the notes do not tell their number.
+            (last.files, last.bytes) = catalog.count_below(&absolute)?;
         }
         let position = Some(of_catalog(answer.position));
         Ok(Noted { position, changes: Some(NotedChanges { entries, last }) })

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use catalog::Catalog;
 use rusqlite::{Connection, params};
+use serde_json::Value;
 use testkit::{TEST_TIMEOUT, TreeBuilder};
 use watch::{Control, Options, Watcher, ask, watcher_paths};
 
@@ -47,11 +48,15 @@ impl Watched {
         assert_eq!(db.execute(sql, params![now.session, number]).expect("updated"), 1);
     }
 
-    /// Waits until the watcher answers. On a busy system, the answer may take longer than the server
-    /// waits.
-    fn wait(&self) {
+    /// Waits until the watcher answers, and returns the answer of the server. On a busy system, the watcher may take
+    /// longer than the server waits.
+    fn news(&self) -> Value {
         let start = Instant::now();
-        while self.server.json("/api/news")["watcher"] == "silent" {
+        loop {
+            let news = self.server.json("/api/news");
+            if news["watcher"] != "silent" {
+                return news;
+            }
             assert!(start.elapsed() < TEST_TIMEOUT, "the watcher does not answer");
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -60,7 +65,7 @@ impl Watched {
     /// Returns a page that contains an answer of the watcher.
     fn page(&self, path: &str) -> String {
         loop {
-            self.wait();
+            self.news();
             let page = self.server.page(path);
             if !page.contains("did not answer") {
                 return page;
@@ -114,8 +119,7 @@ fn changes_are_listed_and_stay_noted() {
     watched.write(b"dir/<img src=x>\n\xFF");
     // A change of the catalog, as by a scan, makes the last answer invalid.
     let text = "2 entries in 1 folder have changed since the last scan.";
-    watched.wait();
-    let news = server.json("/api/news");
+    let news = watched.news();
     let facts = ["changed_entries", "changed_dirs", "unknown_dirs"].map(|key| &news[key]);
     assert_eq!((&news["text"], facts), (&text.into(), [&2.into(), &1.into(), &0.into()]));
     let root = hex(server.tree.path().as_os_str().as_bytes());

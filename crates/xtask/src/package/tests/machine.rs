@@ -27,7 +27,7 @@ pub(super) fn boot(system: &System, script: &str) -> Option<String> {
     let mut nspawn = Command::new("timeout");
     nspawn.args([
         "--kill-after=30",
-        "300",
+        "1200",
         "systemd-nspawn",
         "--quiet",
         "--register=no",
