@@ -203,14 +203,14 @@ pub struct Away<'a>(&'a Mount, PathBuf);
 
 impl Mount {
     /// Unmounts a file system on an image temporarily. Its mount point remains as an empty
-    /// directory.
+    /// directory. Retries while the file system is busy.
     ///
     /// # Errors
     ///
     /// The reason as text, for example that the file system is not on an image.
     pub fn away(&self) -> Result<Away<'_>, String> {
         let home = self.home.as_ref().ok_or("a bind mount has no image")?;
-        tool(&["umount"], &self.point)?;
+        unmount(&self.point)?;
         Ok(Away(self, home.join("image")))
     }
 }
@@ -234,11 +234,8 @@ impl AsRef<Path> for Mount {
 impl Drop for Mount {
     #[expect(clippy::print_stderr, reason = "a drop cannot fail, but what it leaves must be known")]
     fn drop(&mut self) {
-        for _ in 0..ATTEMPTS {
-            if tool(&["umount"], &self.point).is_ok() {
-                return;
-            }
-            thread::sleep(PAUSE);
+        if unmount(&self.point).is_ok() {
+            return;
         }
         if let Err(reason) = tool(&["umount", "--lazy"], &self.point) {
             eprintln!("testkit: {} stays mounted: {reason}", self.point.display());
@@ -271,6 +268,19 @@ fn mount(args: &[&str], point: &Path) -> Result<(), String> {
         }
         thread::sleep(PAUSE);
         result = tool(&command, point);
+    }
+    result
+}
+
+/// Unmounts a file system. Retries, because it may be busy for a moment.
+fn unmount(point: &Path) -> Result<(), String> {
+    let mut result = tool(&["umount"], point);
+    for _ in 1..ATTEMPTS {
+        if result.is_ok() {
+            break;
+        }
+        thread::sleep(PAUSE);
+        result = tool(&["umount"], point);
     }
     result
 }

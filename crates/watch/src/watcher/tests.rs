@@ -3,7 +3,7 @@
 use std::fs::File;
 
 use fsops::EventQueue;
-use testkit::{Mount, TempTree, TreeBuilder, skipped};
+use testkit::{FileSystem, Mount, TempTree, TreeBuilder, skipped, without_forks};
 
 use super::{Options, Watcher};
 use crate::answer::{Answer, Position, Unknown};
@@ -18,6 +18,22 @@ fn watcher(tree: &TempTree) -> Watcher {
 fn watcher_of(tree: &TempTree, root: &str) -> Watcher {
     let (catalog, roots) = (tree.path().join("catalog.db"), vec![tree.path().join(root)]);
     Watcher::start(Options { catalog, roots, own: Vec::new() }).expect("started")
+}
+
+/// Makes a tree on a file system of its own, so that the events of other tests do not count as well. Prints the reason
+/// and returns `None` if this is not possible.
+fn make_alone(tree: &TreeBuilder) -> Option<(Mount, TempTree)> {
+    let mount = Mount::new(FileSystem::Tmpfs, 0).map_err(skipped).ok()?;
+    let home = TempTree::new_in(&mount);
+    tree.make(home.path());
+    Some((mount, home))
+}
+
+/// Creates a file. Prevents that another test starts a process meanwhile, which would keep the file open for a moment.
+/// The kernel would report the close late.
+fn create(tree: &TempTree, path: &str) {
+    let _quiet = without_forks();
+    drop(File::create(tree.path().join(path)).expect("created"));
 }
 
 fn rename(tree: &TempTree, from: &str, to: &str) {
@@ -40,7 +56,7 @@ fn overflow(tree: &TempTree) {
     let limits = [limit, other].map(|text| text.expect("a limit").trim().parse::<u32>());
     let limit = limits.into_iter().flatten().max().expect("a limit");
     for number in 0..=limit {
-        File::create(tree.path().join(format!("r/{number}"))).expect("created");
+        create(tree, &format!("r/{number}"));
     }
 }
 
@@ -53,7 +69,7 @@ fn assert_lost_once(watcher: &mut Watcher, tree: &TempTree) {
         "{:?}",
         answer.changes
     );
-    File::create(tree.path().join("r/dir/later")).expect("created");
+    create(tree, "r/dir/later");
     let changes = ask(watcher, Some(answer.position)).changes.expect("known");
     let dirs: Vec<_> = changes.dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
     assert_eq!(dirs, [tree.path().join("r/dir")]);
@@ -61,11 +77,9 @@ fn assert_lost_once(watcher: &mut Watcher, tree: &TempTree) {
 
 #[test]
 fn overflow_of_fanotify_is_unknown() {
-    let tree = TreeBuilder::new().dir("r/dir").make_in_memory();
+    let Some((_mount, tree)) = make_alone(&TreeBuilder::new().dir("r/dir")) else { return };
     let mut watcher = watcher(&tree);
-    if watcher.watched()[0].means != Means::Fanotify {
-        return skipped("only root may watch whole file systems");
-    }
+    assert_eq!(watcher.watched()[0].means, Means::Fanotify);
     watcher.fanotify = Ok(fanotify::Source::new(EventQueue::Limited).expect("a source"));
     watcher.areas.list.clear();
     watcher.update_areas();
@@ -104,21 +118,19 @@ fn unlimited_queue_loses_nothing() {
 /// The lost events may have moved directories, so the watcher also forgets the places that it has determined.
 #[test]
 fn events_beyond_the_limit_are_lost_and_places_are_determined_again() {
-    let tree = TreeBuilder::new().dir("r").dir("dir").make_in_memory();
+    let Some((_mount, tree)) = make_alone(&TreeBuilder::new().dir("r").dir("dir")) else { return };
     let mut watcher = watcher(&tree);
-    let Ok(source) = &mut watcher.fanotify else {
-        return skipped("only root may watch whole file systems");
-    };
-    source.max_waiting = 100;
-    File::create(tree.path().join("dir/outside")).expect("created");
+    assert_eq!(watcher.watched()[0].means, Means::Fanotify);
+    watcher.fanotify.as_mut().expect("a source").max_waiting = 100;
+    create(&tree, "dir/outside");
     let position = ask(&mut watcher, None).position;
     for number in 0..200 {
-        File::create(tree.path().join(format!("r/{number}"))).expect("created");
+        create(&tree, &format!("r/{number}"));
     }
     rename(&tree, "dir", "r/dir");
     let answer = ask(&mut watcher, Some(position));
     assert_eq!(answer.changes, Err(Unknown::EventsLost));
-    File::create(tree.path().join("r/dir/inside")).expect("created");
+    create(&tree, "r/dir/inside");
     let changes = ask(&mut watcher, Some(answer.position)).changes.expect("known");
     let dirs: Vec<_> = changes.dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
     assert_eq!(dirs, [tree.path().join("r/dir")]);
@@ -133,11 +145,11 @@ fn notes_are_kept_while_another_mount_covers_the_root() {
     }
     let roots = watcher.areas.roots.clone();
     let since = ask(&mut watcher, None).position.number;
-    File::create(tree.path().join("r/dir/new")).expect("created");
+    create(&tree, "r/dir/new");
     watcher.drain();
     let cover = Mount::bind(tree.path().join("other"), tree.path().join("r")).expect("mounted");
     assert_eq!(watcher.changes_since(&roots, since), Err(Unknown::EventsLost));
-    File::create(tree.path().join("other/new")).expect("created");
+    create(&tree, "other/new");
     let Ok(source) = &mut watcher.fanotify else { return };
     let is_outdated = source.drain(&mut watcher.areas, &mut watcher.notes);
     assert!(is_outdated.expect("read"), "the directory may be below the root");
@@ -153,7 +165,7 @@ fn paths_of_roots_are_read_again_after_a_mount_covered_them() {
     if watcher.watched()[0].means != Means::Fanotify {
         return skipped("only root may watch whole file systems");
     }
-    File::create(tree.path().join("file")).expect("created");
+    create(&tree, "file");
     watcher.drain();
     let cover = Mount::bind(tree.path().join("other"), tree.path().join("above")).expect("mounted");
     // The watcher knows the parent of this directory, so it does not notice the mount.
@@ -179,7 +191,7 @@ fn directory_that_appears_while_the_path_of_the_root_leads_elsewhere_is_watched(
     rename(&tree, "above", "other");
     rename(&tree, "away", "above");
     let position = ask(&mut watcher, None).position;
-    File::create(tree.path().join("above/r/new/file")).expect("created");
+    create(&tree, "above/r/new/file");
     let changes = ask(&mut watcher, Some(position)).changes.expect("known");
     let dirs: Vec<_> = changes.dirs.iter().map(|dir| dir.path().to_path_buf()).collect();
     assert_eq!(dirs, [tree.path().join("above/r/new")]);

@@ -1,7 +1,6 @@
 //! Every kind of change is part of the next answer.
 
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
@@ -10,24 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags};
-use testkit::{TEST_TIMEOUT, TempTree, TreeBuilder};
+use testkit::{FileSystem, Mount, TEST_TIMEOUT, TempTree, TreeBuilder, skipped};
 use watch::ask;
 
-use crate::running::everywhere;
-use crate::running::{By, Running};
+use crate::files::{append, make, write};
+use crate::running::{By, Running, everywhere};
 use crate::state::{State, assert_covered};
 
 /// A change in the directory `r`. The directory `out` beside it is not watched.
 type Change = fn(&Path);
-
-fn write(path: impl AsRef<Path>, text: &str) {
-    fs::write(path, text).expect("written");
-}
-
-fn append(path: impl AsRef<Path>) {
-    let file = OpenOptions::new().append(true).open(path);
-    file.and_then(|mut file| file.write_all(b"more")).expect("appended");
-}
 
 fn open(path: impl AsRef<Path>) -> File {
     OpenOptions::new().read(true).write(true).open(path).expect("opened")
@@ -51,9 +41,9 @@ const CHANGES: &[(&str, Change)] = &[
             mapping[0] = 88\n\
             mapping.close()";
         let path = top.join("r/file");
-        match Command::new("python3").args(["-c", code]).arg(&path).status() {
-            Ok(status) => assert!(status.success()),
-            Err(error) => testkit::skipped(format!("no python3: {error}")),
+        match testkit::spawn(Command::new("python3").args(["-c", code]).arg(&path)) {
+            Ok(mut child) => assert!(child.wait().expect("ended").success()),
+            Err(error) => skipped(format!("no python3: {error}")),
         }
     }),
     ("change permissions", |top| {
@@ -159,13 +149,13 @@ const CHANGES: &[(&str, Change)] = &[
 ];
 
 fn tree(top: &Path) {
-    TreeBuilder::new()
+    let tree = TreeBuilder::new()
         .file("r/file", "some text that is long enough")
         .file("r/a/file", "more text")
         .file("r/a/b/file", "deeper text")
         .dir("r/e")
-        .file("out/file", "outside")
-        .make(top);
+        .file("out/file", "outside");
+    make(&tree, top);
 }
 
 #[test]
@@ -261,7 +251,7 @@ fn changes_of_own_files_are_not_noted() {
     let catalog = tree.path().join("state/catalog.db");
     for by in [By::Fanotify, By::Inotify] {
         if by == By::Fanotify && !testkit::is_root() {
-            testkit::skipped("only root may watch whole file systems");
+            skipped("only root may watch whole file systems");
             continue;
         }
         let running = Running::start_at(&catalog, by, &[tree.path()]);
@@ -279,11 +269,20 @@ fn changes_of_own_files_are_not_noted() {
     }
 }
 
-/// The events of several threads arrive faster than the watcher handles them.
+/// The events of several threads arrive faster than the watcher handles them. The watchers of other tests would have
+/// to handle them, too, so the threads use a file system of their own if possible. On tmpfs, the threads are so fast
+/// that each answer has to wait for millions of events.
 #[test]
 fn questions_are_answered_while_files_keep_changing() {
     for by in [By::Fanotify, By::Inotify] {
-        let tree = TempTree::new();
+        let mount = Mount::new(FileSystem::Xfs, 0);
+        let tree = match &mount {
+            Ok(mount) => TempTree::new_in(mount),
+            Err(reason) => {
+                skipped(format!("a file system of its own: {reason}"));
+                TempTree::new()
+            }
+        };
         let Some(running) = Running::start(by, &[tree.path()]) else { continue };
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -292,7 +291,7 @@ fn questions_are_answered_while_files_keep_changing() {
                 scope.spawn(move || {
                     while !is_over.load(Ordering::Relaxed) {
                         fs::create_dir(&top).expect("made");
-                        write(top.join("file"), "text");
+                        fs::write(top.join("file"), "text").expect("written");
                         rename(top.join("file"), top.join("renamed"));
                         fs::remove_dir_all(&top).expect("removed");
                     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use testkit::{TEST_TIMEOUT, TempTree, TreeBuilder};
 use watch::{Means, NoWatcher, Options, StartError, Unknown, Watcher, ask, watcher_paths};
 
+use crate::files::write;
 use crate::running::{By, Running};
 use crate::state::is_named;
 
@@ -94,7 +95,7 @@ fn notes_are_kept_until_the_catalog_has_them() {
     let running = start(&tree);
     let file = tree.path().join("r/file");
     let first = running.position();
-    fs::write(&file, "x").expect("written");
+    write(&file, "x");
     let second = running.ask(Some(first)).position;
     running.wait_for_counts(watch::Counts::default());
     // The scan failed, and asks again.
@@ -110,7 +111,7 @@ fn status_counts_changes() {
     let running = start(&tree);
     let _answer = running.position();
     for name in ["a", "b"] {
-        fs::write(tree.path().join("r").join(name), "x").expect("written");
+        write(tree.path().join("r").join(name), "x");
     }
     running.wait_for_counts(watch::Counts { entries: 2, dirs: 1 });
     let status = running.control.status();
@@ -124,7 +125,7 @@ fn question_without_roots_keeps_the_counts() {
     let running = start(&tree);
     let _answer = running.position();
     for _ in 0..3 {
-        fs::write(tree.path().join("r/file"), "x").expect("written");
+        write(tree.path().join("r/file"), "x");
         assert_eq!(running.counts(), watch::Counts { entries: 1, dirs: 1 });
         ask(&running.catalog, &[], None, TEST_TIMEOUT).expect("an answer");
     }
@@ -157,7 +158,7 @@ fn check_finds_roots_that_are_gone_or_back() {
             fs::create_dir(&root).expect("made");
             wait_for_watched(&running, true);
             let since = running.position();
-            fs::write(root.join("new"), "x").expect("written");
+            write(root.join("new"), "x");
             let changes = running.changes(since).expect("known");
             assert!(is_named(&changes, &root.join("new")), "{by:?}: {changes:?}");
         }

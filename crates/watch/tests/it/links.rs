@@ -1,24 +1,19 @@
 //! Files with several names, of which not all are below the root. inotify cannot notice changes
 //! through other names.
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::Write;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use testkit::{FileSystem, Mount, TEST_TIMEOUT, TreeBuilder};
 use watch::ask;
 
+use crate::files::{append, make};
 use crate::running::{By, Running, everywhere};
 use crate::state::{State, assert_covered};
 
 /// A change in the directory `out`, which contains links of the files in the directory `r`.
 type Change = fn(&Path);
-
-fn append(path: impl AsRef<Path>) {
-    let file = OpenOptions::new().append(true).open(path);
-    file.and_then(|mut file| file.write_all(b"more")).expect("appended");
-}
 
 const CHANGES: &[(&str, Change)] = &[
     ("link", |top| fs::hard_link(top.join("r/single"), top.join("out/new")).expect("linked")),
@@ -66,14 +61,14 @@ fn changes_through_other_names_are_in_the_next_answer() {
         for (number, (what, change)) in CHANGES.iter().enumerate() {
             let top = top.join(number.to_string());
             fs::create_dir(&top).expect("made");
-            TreeBuilder::new()
+            let tree = TreeBuilder::new()
                 .file("r/file", "text")
                 .hard_link("r/file", "out/link")
                 .file("r/single", "text")
                 .file("r/inside", "text")
                 .hard_link("r/inside", "r/dir/link")
-                .file("out/other", "text")
-                .make(&top);
+                .file("out/other", "text");
+            make(&tree, &top);
             let Some(running) = Running::start(by, &[&top.join("r")]) else { return };
             let before = State::of(&running.roots);
             let position = running.position();
@@ -90,7 +85,7 @@ fn changes_through_other_names_are_in_the_next_answer() {
 #[test]
 fn other_files_outside_are_not_noted() {
     everywhere(|by, top| {
-        TreeBuilder::new().dir("r").file("out/a", "text").make(top);
+        make(&TreeBuilder::new().dir("r").file("out/a", "text"), top);
         let Some(running) = Running::start(by, &[&top.join("r")]) else { return };
         let position = running.position();
         append(top.join("out/a"));
@@ -108,11 +103,11 @@ fn writes_through_other_names_are_counted_but_other_changes_are_not() {
         Err(reason) => return testkit::skipped(reason),
     };
     let path = |name: &str| mount.path().join(name);
-    TreeBuilder::new()
+    let tree = TreeBuilder::new()
         .file("r/file", "text")
         .hard_link("r/file", "out/link")
-        .file("out/other", "text")
-        .make(mount.path());
+        .file("out/other", "text");
+    make(&tree, mount.path());
     let Some(running) = Running::start(By::Fanotify, &[&path("r")]) else { return };
     let _answer = running.position();
     // A program that uses links as locks must not cause scans.

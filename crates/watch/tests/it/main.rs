@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests change the trees they made")]
 
 mod changes;
+mod files;
 mod lifecycle;
 mod links;
 mod mounting;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use testkit::{TEST_TIMEOUT, TempTree, TreeBuilder};
 use watch::{Changes, Position, ask};
 
+use crate::files::write;
 use crate::running::{By, Running};
 use crate::state::is_named;
 
@@ -30,7 +31,7 @@ fn assert_watched(what: &str, tree: &TempTree, running: &Running, dir: &str) {
     let since = running.position();
     let files = ["new", "sub/new"].map(|name| tree.path().join(dir).join(name));
     for file in &files {
-        fs::write(file, "x").expect("written");
+        write(file, "x");
     }
     let changes = changes(running, tree.path().join("r"), since);
     for file in &files {
@@ -77,7 +78,7 @@ fn inner_root_that_is_replaced_has_changed_as_a_whole() {
         }
         assert_watched(what, tree, running, "r/x/a");
         let since = running.position();
-        fs::write(root.join("sub/new"), "x").expect("written");
+        write(root.join("sub/new"), "x");
         assert!(is_named(&changes(running, root.clone(), since), &root.join("sub/new")), "{what}");
     });
 }

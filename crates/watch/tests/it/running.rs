@@ -1,5 +1,8 @@
 //! A watcher in a thread, and questions to it.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::channel;
@@ -31,7 +34,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Starts a watcher of some directories. Returns `None` if this process may not use fanotify.
+    /// Starts a watcher of some directories. Returns `None` if this process may not use fanotify, or cannot use it on
+    /// the file system of the temporary directory.
     pub(crate) fn start(by: By, roots: &[&Path]) -> Option<Running> {
         let home = TempTree::new();
         let catalog = home.path().join("catalog.db");
@@ -42,6 +46,12 @@ impl Running {
             return None;
         }
         for watched in running.watched.iter().filter(|watched| watched.is_root) {
+            if by == By::Fanotify
+                && let Some(why) = cannot_use_fanotify(watched)
+            {
+                skipped(format!("{}: {why}", watched.file_system));
+                return None;
+            }
             let is_right = match by {
                 By::Fanotify => watched.means == Means::Fanotify,
                 By::Inotify => matches!(watched.means, Means::Inotify(..)),
@@ -119,6 +129,24 @@ impl Drop for Running {
     }
 }
 
+/// The reasons of [`Means::Inotify`] that a machine may have. Any other one is a failure.
+const REASONS: [&str; 4] = [
+    "only root may watch whole file systems",
+    "the kernel cannot watch whole file systems",
+    "it is a subvolume of btrfs, whose file system cannot be mounted as a whole",
+    "its files have no permanent handles",
+];
+
+/// Returns the reason why fanotify cannot be used on the file system of the temporary directory. Returns `None` for a
+/// file system that a test has mounted, on which fanotify must work.
+fn cannot_use_fanotify(watched: &Watched) -> Option<&str> {
+    let Means::Inotify(_, why) = &watched.means else { return None };
+    let device = |path: &Path| path.metadata().expect("metadata").dev();
+    let root = Path::new(OsStr::from_bytes(&watched.path));
+    let is_mounted_by_a_test = device(root) != device(&std::env::temp_dir());
+    (!is_mounted_by_a_test && REASONS.contains(&why.as_str())).then_some(why.as_str())
+}
+
 /// Makes fanotify refuse this thread, and makes the modes of directories apply to it.
 fn drop_privilege() {
     let mut sets = capabilities(None).expect("known");
@@ -147,9 +175,9 @@ pub(crate) fn everywhere(test: impl Fn(By, &Path)) {
             test(by, mount.path());
             if kind == FileSystem::Btrfs {
                 let subvolume = mount.path().join("subvolume");
-                let made =
-                    Command::new("btrfs").args(["subvolume", "create"]).arg(&subvolume).status();
-                assert!(made.expect("btrfs-progs").success());
+                let mut command = Command::new("btrfs");
+                let child = testkit::spawn(command.args(["subvolume", "create"]).arg(&subvolume));
+                assert!(child.expect("btrfs-progs").wait().expect("ended").success());
                 let target = TempTree::new();
                 let alone = Mount::bind(&subvolume, target.path()).expect("mounted");
                 test(by, alone.path());

@@ -7,14 +7,16 @@ use std::path::{Path, PathBuf};
 
 use watch::{Changes, Entries};
 
-/// The metadata of an entry, as `lstat` returns it. Times of directories change with their entries and do not
-/// count.
+/// The metadata of an entry, as `lstat` returns it. Times and link counts of directories change with their
+/// entries and do not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Device number and inode number.
     key: (u64, u64),
     kind: &'static str,
     size: u64,
+    /// The number of links. A change in the same clock tick as the creation does not change `ctime`.
+    links: u64,
     mtime: (i64, i64),
     ctime: (i64, i64),
 }
@@ -30,15 +32,16 @@ impl Entry {
             () if kind.is_fifo() => "fifo",
             () => "other",
         };
-        let (size, mtime, ctime) = match kind {
-            "directory" => (0, (0, 0), (0, 0)),
+        let (size, links, mtime, ctime) = match kind {
+            "directory" => (0, 0, (0, 0), (0, 0)),
             _ => (
                 found.len(),
+                found.nlink(),
                 (found.mtime(), found.mtime_nsec()),
                 (found.ctime(), found.ctime_nsec()),
             ),
         };
-        Some(Entry { key: (found.dev(), found.ino()), kind, size, mtime, ctime })
+        Some(Entry { key: (found.dev(), found.ino()), kind, size, links, mtime, ctime })
     }
 }
 

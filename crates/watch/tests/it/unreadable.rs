@@ -6,6 +6,7 @@ use std::path::Path;
 
 use testkit::{TempTree, TreeBuilder};
 
+use crate::files::write;
 use crate::running::{By, Running};
 use crate::state::is_named;
 
@@ -16,7 +17,7 @@ fn set_mode(dir: &Path, mode: u32) {
 /// Fails unless the watcher notices a new file.
 fn assert_watched(running: &Running, file: &Path) {
     let since = running.position();
-    fs::write(file, "x").expect("written");
+    write(file, "x");
     let changes = running.changes(since).expect("known");
     assert!(is_named(&changes, file), "{changes:?}");
 }

@@ -13,6 +13,7 @@ use watch::{
     watcher_paths,
 };
 
+use crate::files;
 use crate::running::{By, Running, everywhere};
 use crate::state::is_named;
 
@@ -21,7 +22,7 @@ fn bytes(path: impl AsRef<Path>) -> Vec<u8> {
 }
 
 fn write(path: PathBuf) {
-    fs::write(path, "x").expect("written");
+    files::write(path, "x");
 }
 
 fn names(dir: &Path, names: &[&str]) -> ChangedDir {
