@@ -53,8 +53,8 @@ pub enum Error {
     Interrupted(#[from] runtime::Interrupted),
 }
 
-/// Returns the result of a run from the results of two of its parts. An interruption does not hide another error, because
-/// after any other error, the journal may lack changes that the run made.
+/// Returns the result of a run from the results of two of its parts. An interruption does not hide another error,
+/// because after any other error, the journal may lack changes that the run made.
 pub(crate) fn worse(first: Result<(), Error>, second: Result<(), Error>) -> Result<(), Error> {
     match (first, second) {
         (Err(Error::Interrupted(_)), Err(second)) => Err(second),

@@ -181,6 +181,9 @@ impl Catalog {
             dirs: dirs?,
             ..RowMap::default()
         };
+        // An interrupted scan of changes may have left contents without files, which the commit then deletes.
+        let unused = rows.contents.iter().filter(|(_, content)| content.inodes == 0);
+        rows.touched = unused.map(|(row, _)| row).collect();
         rows.stored = vec![Stored::Nothing; tree.files().len()];
         rows.dir_rows = rows.dirs.of_tree(tree);
         let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };

@@ -50,8 +50,8 @@ pub(crate) const CACHE_SIZE: &str = "PRAGMA cache_size = -8192";
 /// Sets the page cache to 1 MiB, for reading all rows once and in order.
 pub(crate) const SMALL_CACHE_SIZE: &str = "PRAGMA cache_size = -1024";
 
-/// Sets the page cache to 128 MiB, for reading few rows in random order. Otherwise, `SQLite` would read most pages several
-/// times.
+/// Sets the page cache to 128 MiB, for reading few rows in random order. Otherwise, `SQLite` would read most pages
+/// several times.
 const CHANGES_CACHE_SIZE: &str = "PRAGMA cache_size = -131072";
 
 /// Maximum time that a query waits for a commit to finish.

@@ -111,8 +111,8 @@ impl Terminal {
         self.signals.ending()
     }
 
-    /// Draws the cells that have changed since the last drawing. Draws all cells if the screen shows grapheme clusters of
-    /// several characters. Terminals disagree about their widths, so the screen may not show what was drawn.
+    /// Draws the cells that have changed since the last drawing. Draws all cells if the screen shows grapheme clusters
+    /// of several characters. Terminals disagree about their widths, so the screen may not show what was drawn.
     ///
     /// # Errors
     ///

@@ -40,8 +40,8 @@ pub(crate) fn resolve(path: &Path) -> Result<Vec<u8>, CommandError> {
     Ok(path.canonicalize().map_err(failed)?.into_os_string().into_encoded_bytes())
 }
 
-/// Returns a path as one word of a shell command. Returns `None` if the word would be escaped in a message, and therefore
-/// could not be pasted.
+/// Returns a path as one word of a shell command. Returns `None` if the word would be escaped in a message, and
+/// therefore could not be pasted.
 pub(crate) fn shell_word(path: &Path) -> Option<String> {
     let text = path.to_str().filter(|text| is_plain_name(text.as_bytes()))?;
     let word = shlex::try_quote(text).ok()?.into_owned();

@@ -38,7 +38,8 @@ pub(crate) fn space_change(freed: u64, taken: u64) -> String {
     }
 }
 
-/// Returns the number of files and of directories, such as `3 files and 1 directory`. `entries` includes the directories.
+/// Returns the number of files and of directories, such as `3 files and 1 directory`. `entries` includes the
+/// directories.
 pub(crate) fn files_and_dirs(entries: u64, dirs: u64) -> String {
     let files = counted(entries - dirs, "file", "files");
     match (entries - dirs, dirs) {

@@ -71,8 +71,8 @@ pub fn is_ignored(signal: i32) -> bool {
 pub fn stop_process() -> io::Result<()> {
     let (mut default, mut before) =
         (MaybeUninit::<libc::sigaction>::zeroed(), MaybeUninit::<libc::sigaction>::uninit());
-    // SAFETY: an action of zeros with SIG_DFL is valid. The kernel fills in `before` if the first call succeeds, and the
-    // last call uses it only then. raise delivers the signal before it returns, unless the thread blocks it.
+    // SAFETY: an action of zeros with SIG_DFL is valid. The kernel fills in `before` if the first call succeeds, and
+    // the last call uses it only then. raise delivers the signal before it returns, unless the thread blocks it.
     unsafe {
         (*default.as_mut_ptr()).sa_sigaction = libc::SIG_DFL;
         if libc::sigaction(libc::SIGTSTP, default.as_ptr(), before.as_mut_ptr()) != 0 {

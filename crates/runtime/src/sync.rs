@@ -19,8 +19,8 @@ pub struct Condvar(std::sync::Condvar);
 #[must_use = "the guard lasts until it is dropped"]
 pub struct OnPanic<F: FnMut()>(F);
 
-/// Returns a guard that runs `wake` if the thread panics while it holds the guard. `wake` ends the waits of other threads
-/// for this one.
+/// Returns a guard that runs `wake` if the thread panics while it holds the guard. `wake` ends the waits of other
+/// threads for this one.
 pub fn on_panic<F: FnMut()>(wake: F) -> OnPanic<F> {
     OnPanic(wake)
 }

@@ -45,7 +45,8 @@ pub struct HostCounts {
 /// # Errors
 ///
 /// Fails if `out` cannot be listed, if another process answers the same hosts, if two hosts use different keys, if an
-/// answer cannot be written, or if the user asked to stop. A host whose lists cannot be used is a problem, not an error.
+/// answer cannot be written, or if the user asked to stop. A host whose lists cannot be used is a problem, not an
+/// error.
 pub fn answer(out: &Path, progress: &Progress) -> Result<Answered, Error> {
     let dir = Dir::open(out).context(Op::Open, || out)?;
     if !dir.lock().context(Op::Lock, || out)? {

@@ -55,7 +55,8 @@ impl S3 {
         S3::start_with(TempTree::new(), &[])
     }
 
-    /// Like [`S3::start`], but the server accepts only TLS connections. Its [certificate](S3::certificate) is self-signed.
+    /// Like [`S3::start`], but the server accepts only TLS connections. Its [certificate](S3::certificate) is
+    /// self-signed.
     pub fn start_with_tls() -> Option<S3> {
         let home = TempTree::new();
         let files = make_certificate(home.as_ref()).map_err(crate::skipped).ok()?;

@@ -1,8 +1,8 @@
 //! A tree that is described as data and created below a directory.
 //!
-//! [`TreeBuilder::make`] creates the nodes in the order of the description, missing parents first. Describing a name twice is an error. Owners, extended
-//! attributes, times and modes are set last, deepest path first. Creating a child therefore does
-//! not change the time of its parent, and a directory without permissions can still be filled.
+//! [`TreeBuilder::make`] creates the nodes in the order of the description, missing parents first. Describing a name
+//! twice is an error. Owners, extended attributes, times and modes are set last, deepest path first. Creating a child
+//! therefore does not change the time of its parent, and a directory without permissions can still be filled.
 
 mod make;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The areas that a watcher watches. Each root is an area, and so is each mount below a root. A root below another one on
-//! the same mount is a part of its area. The watcher chooses one means of watching for each area.
+//! The areas that a watcher watches. Each root is an area, and so is each mount below a root. A root below another one
+//! on the same mount is a part of its area. The watcher chooses one means of watching for each area.
 //!
 //! Mounts come and go. [`Plan::make`] reads the mount table, and the watcher compares the plan with
 //! the areas that it watches. Neither accesses file systems of types that may not respond.

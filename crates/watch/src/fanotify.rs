@@ -47,9 +47,9 @@ const MASK: u64 = FAN_CREATE
 /// Size of the buffer for events. It has room for several hundred events.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// Maximum number of waiting events, as [`Fanotify::waiting`] counts them: 64 MiB of events, or, before Linux 5.12, about
-/// three million. The queue has no limit, and each event takes about twice as much memory in the kernel. A process
-/// that changes files faster than the watcher can handle would otherwise fill the memory.
+/// Maximum number of waiting events, as [`Fanotify::waiting`] counts them: 64 MiB of events, or, before Linux 5.12,
+/// about three million. The queue has no limit, and each event takes about twice as much memory in the kernel. A
+/// process that changes files faster than the watcher can handle would otherwise fill the memory.
 const MAX_WAITING: u64 = (64 << 20) / 24;
 
 /// Number of buffers of events after which the watcher counts the waiting events again.
@@ -187,7 +187,8 @@ impl Source {
             return Err(io::Error::other("the kernel has discarded events"));
         }
         let Some((dir, name)) = event.name else {
-            // The link count has changed, or the kernel does not know the name: an NFS server may open a file without it.
+            // The link count has changed, or the kernel does not know the name: an NFS server may open a file without
+            // it.
             let is_written = has(FAN_MODIFY | FAN_CLOSE_WRITE);
             return match event.inode.filter(|_| !has(FAN_ONDIR)) {
                 Some(file) => self.note_nameless(file, is_written, areas, resolver, notes),

@@ -5,9 +5,10 @@
 //! directory as a different one than before, so a scan walks all of it, and finds the changes from the time before the
 //! watch, too.
 //!
-//! When a process moves a directory, or makes it unreadable, the watcher removes its watch, and those of the directories
-//! below it. When the directory appears below a root or becomes readable again, the watcher adds the watches again. If the
-//! kernel discards events, the table may be wrong, so the watcher closes the source and creates a new one.
+//! When a process moves a directory, or makes it unreadable, the watcher removes its watch, and those of the
+//! directories below it. When the directory appears below a root or becomes readable again, the watcher adds the
+//! watches again. If the kernel discards events, the table may be wrong, so the watcher closes the source and creates a
+//! new one.
 
 mod table;
 mod walk;
@@ -136,8 +137,8 @@ impl Source {
         }
         match name {
             Some(name) => self.handle_entry(watch, bits, &name, own, notes),
-            // If directories appeared while the root had another name, they may have no watches. Before the next answer,
-            // `Watcher::update_areas` watches the area again, or marks it as unwatched.
+            // If directories appeared while the root had another name, they may have no watches. Before the next
+            // answer, `Watcher::update_areas` watches the area again, or marks it as unwatched.
             None if bits.contains(ReadFlags::MOVE_SELF) => {
                 let tops = self.tops.iter().filter(|(_, top)| **top == watch);
                 let paths: Vec<_> = tops.map(|(path, _)| path.clone()).collect();

@@ -21,11 +21,12 @@ use self::dir::DirNote;
 use self::progress::Progress;
 use crate::answer::{Counts, Unknown};
 
-/// Maximum estimated memory of all notes. A watcher stays below 30 MiB, including the program and an answer: it takes about
-/// 28 MiB (release build, `x86_64`) if a file has changed in each of 27,000 directories.
+/// Maximum estimated memory of all notes. A watcher stays below 30 MiB, including the program and an answer: it takes
+/// about 28 MiB (release build, `x86_64`) if a file has changed in each of 27,000 directories.
 const MAX_BYTES: usize = 8 << 20;
 
-/// Estimated memory of a directory or of a tree, without its key. Includes free slots and the overhead of the allocator.
+/// Estimated memory of a directory or of a tree, without its key. Includes free slots and the overhead of the
+/// allocator.
 const ENTRY_BYTES: usize = 144;
 
 /// Estimated memory of a changed name in a directory, without its bytes.

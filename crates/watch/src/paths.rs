@@ -12,8 +12,8 @@ pub(crate) fn as_path(path: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(path))
 }
 
-/// Opens the directory at a path. Fails with `ELOOP` or `ENOTDIR` if a component is a link now: the directory has another
-/// path then, and events with this path would seem to come from outside of the roots.
+/// Opens the directory at a path. Fails with `ELOOP` or `ENOTDIR` if a component is a link now: the directory has
+/// another path then, and events with this path would seem to come from outside of the roots.
 pub(crate) fn open_dir(path: &[u8]) -> io::Result<Dir> {
     let top = Dir::open(Path::new("/"))?;
     match path.strip_prefix(b"/") {

@@ -55,8 +55,8 @@ impl Control {
     }
 
     /// Returns the roots and the mounts below them. A root below another one on the same mount is part of its area, and
-    /// not in the list. The list changes when a mount appears or disappears, when a root is removed or replaced, and when
-    /// the system refuses watches for new directories.
+    /// not in the list. The list changes when a mount appears or disappears, when a root is removed or replaced, and
+    /// when the system refuses watches for new directories.
     pub fn watched(&self) -> Arc<Vec<Watched>> {
         Arc::clone(&self.0.watched.lock())
     }

@@ -7,9 +7,9 @@ use export::Names;
 
 /// Export the objects of an S3 bucket as one more host
 ///
-/// Reads an S3 Inventory in CSV or Parquet, and exports the listed objects as files of a host. MANIFEST is the URL of the
-/// manifest.json of the inventory, or its path in a copy that contains the folders of the bucket. Empty objects, older
-/// versions and delete markers are left out.
+/// Reads an S3 Inventory in CSV or Parquet, and exports the listed objects as files of a host. MANIFEST is the URL of
+/// the manifest.json of the inventory, or its path in a copy that contains the folders of the bucket. Empty objects,
+/// older versions and delete markers are left out.
 ///
 /// The ETag of an object is its MD5 digest if the object was uploaded in one part and is not encrypted with a key of
 /// yours. lop-fleet compares objects by their MD5 digests. Files of other hosts have BLAKE3 digests, so a file and an

@@ -82,7 +82,8 @@ pub(crate) struct Replay {
     /// The time when the last undo of the run ended, if the journal records it.
     pub(crate) undone_ms: Option<i64>,
     pub(crate) freed: u64,
-    /// The number of files that were left alone, if the run has ended. The journal may have no intents for some of them.
+    /// The number of files that were left alone, if the run has ended. The journal may have no intents for some of
+    /// them.
     pub(crate) failed: Option<u64>,
     /// The number of damaged lines, which are ignored.
     pub(crate) damaged: u64,

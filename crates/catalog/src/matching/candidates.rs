@@ -1,7 +1,8 @@
 //! Adds the remembered files that may be identical to a new or changed file to the tree of a scan of changes.
 //!
-//! A content with few inodes is added with all its files. A content with more than [`MAX_COMPLETE`] inodes is represented
-//! by a few files, because a single changed copy of an empty or very common file would otherwise add all of them.
+//! A content with few inodes is added with all its files. A content with more than [`MAX_COMPLETE`] inodes is
+//! represented by a few files, because a single changed copy of an empty or very common file would otherwise add all of
+//! them.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -18,8 +19,8 @@ use crate::error::{At, Error};
 use crate::open::Catalog;
 use crate::tables::contents::Contents;
 
-/// The number of reachable files on each volume that represent a content with many inodes. One file would not be enough,
-/// because it may have changed since it was scanned.
+/// The number of reachable files on each volume that represent a content with many inodes. One file would not be
+/// enough, because it may have changed since it was scanned.
 const FEW: usize = 8;
 
 /// The number of rows after which the search for representatives of a content ends, unless it has found too few.

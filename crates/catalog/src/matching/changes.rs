@@ -10,7 +10,7 @@
 //! further names ([`ChangesMatch::further_names`]), the caller walks again and examines them, too.
 
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, RangeInclusive};
 use std::sync::mpsc::sync_channel;
 
 use content::Fingerprints;
@@ -140,7 +140,8 @@ impl Catalog {
 pub struct Growth {
     /// Number of names whose file is new, changed or gone.
     pub changed: u64,
-    /// Number of new files minus the number of files that are gone. A file with several names counts once.
+    /// Number of new files minus the number of files that are gone. A file with several names counts once. A file that
+    /// the patterns of the scan exclude counts as gone if an earlier scan has added it to the catalog.
     pub files: i64,
     /// Total growth of the files in bytes. A file with several names counts once.
     pub bytes: i64,
@@ -207,8 +208,8 @@ impl ExaminedRows {
 }
 
 impl TreeMatch {
-    /// Merges the files with the rows of their names. Returns the directory row and the name of each row that was matched
-    /// or whose file is gone.
+    /// Merges the files with the rows of their names. Returns the directory row and the name of each row that was
+    /// matched or whose file is gone.
     fn merge_found(
         &mut self,
         tree: &Tree,
@@ -239,10 +240,12 @@ impl ChangesMatch {
         &self.matched.fingerprints
     }
 
-    /// Returns the difference between the examined entries and their rows.
-    pub fn growth(&mut self, tree: &Tree) -> Growth {
+    /// Returns the difference between the examined entries and their rows. `sizes` are the sizes in bytes of the files
+    /// that the scan includes.
+    pub fn growth(&mut self, tree: &Tree, sizes: &RangeInclusive<u64>) -> Growth {
         let changed = self.gone() + self.without_row().count() as u64;
-        let outdated = self.outdated().iter().map(|row| ((row.volume, row.inode), row.size));
+        let outdated = self.outdated().iter().filter(|row| sizes.contains(&row.size));
+        let outdated = outdated.map(|row| ((row.volume, row.inode), row.size));
         let (mut before, mut after): (HashMap<_, _>, _) = (outdated.collect(), HashMap::new());
         let RowMap { stored, volumes, .. } = &mut self.matched.rows;
         for (id, stored) in (0u32..).map(FileId).zip(stored) {
@@ -282,7 +285,8 @@ impl ChangesMatch {
             let is_wanted = |row: &NamedRow| self.is_unexamined(row);
             catalog.select_files(condition, values, is_wanted, &mut rows)?;
         }
-        // If a row stays unexamined, it has an inode in common with an examined one.
+        // A row that stays unexamined shares its inode with an examined one, so the number of copies cannot be
+        // adjusted.
         if let Some(examined) = &mut self.matched.rows.examined {
             examined.note_recounted(rows.iter().filter_map(|row| row.row.content));
         }

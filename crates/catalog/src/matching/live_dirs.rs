@@ -52,8 +52,8 @@ impl<'a> LiveDirs<'a> {
         LiveDirs { catalog, volumes, top, known: HashMap::new(), responds: HashMap::new() }
     }
 
-    /// Returns the directory to which the path of the row `dir`, which has files on `volume`, leads now. Does not open a
-    /// directory on a volume that does not respond.
+    /// Returns the directory to which the path of the row `dir`, which has files on `volume`, leads now. Does not open
+    /// a directory on a volume that does not respond.
     pub(super) fn find(&mut self, dir: i64, volume: i64) -> Result<LiveDir, Error> {
         if self.responds.get(&volume) == Some(&false) {
             return Ok(LiveDir::Gone);

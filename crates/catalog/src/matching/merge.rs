@@ -67,8 +67,8 @@ impl TreeMatch {
     }
 
     /// Merges batches of rows with the files of their directories. `dirs` is sorted by row. The
-    /// readers take turns: each sends all batches of one run of directories. `runs` is the number of runs. Calls `outside` with each row that has no
-    /// file in the tree, but whose file is not known to be gone.
+    /// readers take turns: each sends all batches of one run of directories. `runs` is the number of runs. Calls
+    /// `outside` with each row that has no file in the tree, but whose file is not known to be gone.
     pub(super) fn merge(
         &mut self,
         tree: &Tree,

@@ -1,6 +1,7 @@
 //! Reads the last scan of watched roots, and the entries that the next scan examines even if they have not changed.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use rusqlite::{Row, params};
 use thiserror::Error;
@@ -136,13 +137,17 @@ impl Catalog {
         Ok(if is_whole { Ok(found) } else { Err(UnusableScan::OtherRoots) })
     }
 
-    /// Returns the number of the remembered files below some directories, and their total size in bytes. A file with
-    /// several names counts once. Reads all rows of these files.
+    /// Returns the number of the remembered files below some directories whose size in bytes is in a range, and their
+    /// total size. A file with several names counts once. Reads all rows below the directories.
     ///
     /// # Errors
     ///
     /// Fails if the catalog cannot be read or is damaged.
-    pub fn count_below(&self, dirs: &[&[u8]]) -> Result<(u64, u64), Error> {
+    pub fn count_below(
+        &self,
+        dirs: &[&[u8]],
+        sizes: &RangeInclusive<u64>,
+    ) -> Result<(u64, u64), Error> {
         let mut rows = Vec::new();
         for dir in dirs {
             rows.extend(self.dir_row(dir)?.map(|row| row.to_string()));
@@ -152,10 +157,13 @@ impl Catalog {
             "WITH RECURSIVE below (id) AS (SELECT id FROM dir WHERE id IN ({}) \
              UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
              SELECT count(*), CAST(total(size) AS INTEGER) FROM \
-             (SELECT DISTINCT volume, inode, size FROM file JOIN below ON file.dir = below.id)",
+             (SELECT DISTINCT volume, inode, size FROM file JOIN below ON file.dir = below.id \
+             WHERE size BETWEEN ?1 AND ?2)",
             rows.join(", ")
         );
-        let counted = self.db.query_row(&sql, [], |row| {
+        let limit = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);
+        let values = params![limit(*sizes.start()), limit(*sizes.end())];
+        let counted = self.db.query_row(&sql, values, |row| {
             Ok((row.get::<_, i64>(0)?.cast_unsigned(), row.get::<_, i64>(1)?.cast_unsigned()))
         });
         counted.at(&self.path)

@@ -251,8 +251,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Returns the number of inodes with each of these known contents. If only changed entries were examined, many copies
-    /// are not counted anew. Instead, the number before the scan is adjusted.
+    /// Returns the number of inodes with each of these known contents. If only changed entries were examined, many
+    /// copies are not counted anew. Instead, the number before the scan is adjusted.
     fn count_copies(&self, delta: &Delta<'_>, rows: &[i64]) -> Result<Vec<(i64, u32)>, Error> {
         let examined = delta.rows.examined.as_ref();
         // Another process may have marked files meanwhile, which changes the number of copies.

@@ -52,8 +52,8 @@ pub(crate) struct Delta<'a> {
     written: Vec<(i64, u16, u64)>,
     /// Other contents whose copies have to be recounted.
     pub(crate) touched: HashSet<i64>,
-    /// Contents that gain or lose files from the catalog, or lose files that the engine dropped. Their copies are always
-    /// counted.
+    /// Contents that gain or lose files from the catalog, or lose files that the engine dropped. Their copies are
+    /// always counted.
     pub(crate) recounted: HashSet<i64>,
     /// Files whose rows were written, and what is now stored about them.
     pub(crate) stored: Vec<(FileId, Stored)>,

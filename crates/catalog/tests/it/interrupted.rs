@@ -61,6 +61,18 @@ fn a_new_catalog_that_is_never_committed_leaves_nothing() {
     assert!(!sandbox.path().exists() && !sandbox.beside(".new").exists());
 }
 
+/// A scan of changes that is killed after a save leaves such a content.
+#[test]
+fn the_next_scan_deletes_a_content_without_files() {
+    let (sandbox, tree) = (Sandbox::new(), tree());
+    sandbox.scan(&[tree.path()]);
+    sandbox.run("INSERT INTO content (size, inodes, reclaimable) VALUES (5, 0, 0)");
+    let contents = || sandbox.query("SELECT CAST(count(*) AS TEXT) FROM content");
+    assert_eq!(contents(), ["2"]);
+    sandbox.scan(&[tree.path()]);
+    assert_eq!(contents(), ["1"]);
+}
+
 #[test]
 fn a_commit_that_fails_leaves_the_old_catalog() {
     let (sandbox, tree, _) = scanned();

@@ -214,8 +214,8 @@ fn reclaimable_bytes_are_the_counted_ones() {
     assert_eq!(sandbox.query("SELECT reclaimable FROM content ORDER BY id"), ["2000", "0"]);
 }
 
-/// If the copies were not counted, or if their number has changed since, the disk space of all copies but one is the best
-/// estimate.
+/// If the copies were not counted, or if their number has changed since, the disk space of all copies but one is the
+/// best estimate.
 #[test]
 fn uncounted_reclaimable_bytes_are_the_disk_space_of_all_copies_but_one() {
     let miscounted = |copies: CopyCount| CopyCount { inodes: copies.inodes + 7, ..copies };

@@ -40,8 +40,8 @@ pub(crate) struct PlanOptions {
 }
 
 impl PlanOptions {
-    /// Resolves the paths that the user typed, and parses the rules. If the user gave no rules, those of the configuration
-    /// apply.
+    /// Resolves the paths that the user typed, and parses the rules. If the user gave no rules, those of the
+    /// configuration apply.
     ///
     /// # Errors
     ///

@@ -88,8 +88,8 @@ pub(crate) struct MirrorArgs {
     /// Reuse content that DST already has, for renamed files and duplicates in SRC
     ///
     /// The catalogs of both hosts record where such content is. Run 'lop scan SRC' and 'lop scan DST' first. lop
-    /// compares the content before reusing it, and clones files if the file system supports that. Otherwise, on one host,
-    /// lop reuses only files that --delete would remove.
+    /// compares the content before reusing it, and clones files if the file system supports that. Otherwise, on one
+    /// host, lop reuses only files that --delete would remove.
     #[arg(long)]
     pub(crate) reuse: bool,
 

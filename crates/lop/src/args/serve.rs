@@ -71,8 +71,8 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| "expected a port, or an address such as 127.0.0.1:8420".into())
 }
 
-/// Parses a host name as browsers send it: ASCII labels separated by dots, without a port. An address needs no option on
-/// a server that listens on the network, and is never accepted on a server that listens on a loopback address.
+/// Parses a host name as browsers send it: ASCII labels separated by dots, without a port. An address needs no option
+/// on a server that listens on the network, and is never accepted on a server that listens on a loopback address.
 pub(super) fn host_name(text: &str) -> Result<String, String> {
     let is_in_label = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_label = |label: &str| !label.is_empty() && label.chars().all(is_in_label);

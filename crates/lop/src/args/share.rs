@@ -28,8 +28,8 @@ pub(crate) struct ShareArgs {
 
     /// Listen on this address
     ///
-    /// A port alone listens on this machine only. The address 0.0.0.0 accepts connections from the network. Port 0 takes any
-    /// free port.
+    /// A port alone listens on this machine only. The address 0.0.0.0 accepts connections from the network. Port 0
+    /// takes any free port.
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:8421", value_parser = address)]
     pub(crate) listen: SocketAddr,
 

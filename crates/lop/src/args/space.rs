@@ -27,8 +27,8 @@ pub(crate) enum SpaceOrder {
 ///
 /// "Reclaimable" is the space that removing copies in this directory would free while one copy of each content stays:
 /// outside the directory if there is a copy, otherwise inside. The numbers of two directories therefore do not add up
-/// if they contain copies of each other. "Grown" is the difference between the last scan and an earlier one, and appears
-/// once there are two. A file with hard links counts in the lowest directory that contains all of its names.
+/// if they contain copies of each other. "Grown" is the difference between the last scan and an earlier one, and
+/// appears once there are two. A file with hard links counts in the lowest directory that contains all of its names.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

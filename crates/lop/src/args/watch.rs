@@ -31,8 +31,8 @@ pub(crate) struct WatchArgs {
 
     /// Scan no later than AGE after a change; 'never' leaves scans to you
     ///
-    /// A scan starts earlier if nothing has changed for a minute. AGE is a whole number with a unit: s, min, h, d, w, mo
-    /// (30 days) or y (365 days).
+    /// A scan starts earlier if nothing has changed for a minute. AGE is a whole number with a unit: s, min, h, d, w,
+    /// mo (30 days) or y (365 days).
     #[arg(long, value_name = "AGE", default_value = "15min", value_parser = interval)]
     pub(crate) scan_every: ScanEvery,
 }

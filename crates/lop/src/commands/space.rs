@@ -28,8 +28,8 @@ use crate::settings::Settings;
 use outline::{Choice, Item, Line, outline};
 use table::{Table, relative};
 
-/// Maximum number of directories to print as text without `--limit`. With a heading, the counts of the other directories
-/// and a summary, they fit on a terminal of 24 lines.
+/// Maximum number of directories to print as text without `--limit`. With a heading, the counts of the other
+/// directories and a summary, they fit on a terminal of 24 lines.
 const DEFAULT_DIRS: usize = 15;
 
 /// Runs the command.

@@ -27,7 +27,8 @@ pub(crate) struct Summary {
     pub(crate) offline: u64,
     /// Number of entries that were skipped on purpose, by reason. Only reasons that occurred are present.
     pub(crate) skipped: serde_json::Map<String, serde_json::Value>,
-    /// Number of files that are new, changed or gone, if the scan examined only the entries that `lop watch` had noted.
+    /// Number of names whose file is new, changed or gone, if the scan examined only the entries that `lop watch` had
+    /// noted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) changed_files: Option<u64>,
     /// Entries that could not be examined.
@@ -83,8 +84,8 @@ impl Summary {
         }
     }
 
-    /// Sets the figures of a scan that examined only the files that `changed`: the number of all files below the roots and
-    /// their size in bytes, and the groups of the whole catalog.
+    /// Sets the figures of a scan that examined only the files that `changed`: the number of all files below the roots
+    /// and their size in bytes, and the groups of the whole catalog.
     pub(crate) fn count_all(
         &mut self,
         changed: u64,

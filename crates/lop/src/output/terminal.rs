@@ -41,9 +41,9 @@ fn fitting_bytes(chars: impl Iterator<Item = char>, columns: usize) -> usize {
     bytes
 }
 
-/// Returns 2 for characters that terminals show twice as wide as others, and otherwise 1. Combining characters take less,
-/// so that a text is never wider than computed. The ranges are those of Unicode Standard Annex 11, with the gaps between
-/// East Asian characters closed.
+/// Returns 2 for characters that terminals show twice as wide as others, and otherwise 1. Combining characters take
+/// less, so that a text is never wider than computed. The ranges are those of Unicode Standard Annex 11, with the gaps
+/// between East Asian characters closed.
 fn char_width(c: char) -> usize {
     let is_wide = matches!(c,
         '\u{1100}'..='\u{115f}' | '\u{231a}'..='\u{231b}' | '\u{23e9}'..='\u{23f3}' | '\u{25fd}'..='\u{27bf}'

@@ -46,8 +46,8 @@ pub(crate) fn home_dirs(all_users: bool) -> Vec<Vec<u8>> {
     homes
 }
 
-/// Returns the home directory in a line of `/etc/passwd` (`passwd(5)`), if the line is that of root or of a user who can
-/// log in. The ids of such users start at 1000 on all current systems.
+/// Returns the home directory in a line of `/etc/passwd` (`passwd(5)`), if the line is that of root or of a user who
+/// can log in. The ids of such users start at 1000 on all current systems.
 fn home_of(line: &[u8]) -> Option<Vec<u8>> {
     let fields: Vec<&[u8]> = line.split(|&byte| byte == b':').collect();
     let [_, _, id, _, _, home, shell] = fields[..] else { return None };

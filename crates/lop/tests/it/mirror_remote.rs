@@ -78,7 +78,8 @@ impl Way {
         Way::script("exec sh -c \"$*\"")
     }
 
-    /// Returns a connection through a script. The script receives the remote command as its arguments and can use `$host`.
+    /// Returns a connection through a script. The script receives the remote command as its arguments and can use
+    /// `$host`.
     fn script(lines: &str) -> Way {
         let scripts = TempTree::new();
         let path = scripts.join("rsh");

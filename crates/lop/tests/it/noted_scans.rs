@@ -108,6 +108,32 @@ fn files_that_were_linked_or_left_out_before_are_counted_as_a_scan_of_everything
 }
 
 #[test]
+fn remembered_files_of_other_sizes_are_not_counted() {
+    let lop = Lop::with(&tree().file("t/empty", "").file("t/none", "").seeded("t/large", 1, 5000));
+    let _running = watch(&lop);
+    scan_with(&lop, &["--empty", "t"]);
+    let args = ["--max-size", "1000", "t"];
+    assert_eq!(changed(&scan_with(&lop, &args)), None, "other options");
+    fs::remove_file(lop.path("t/empty")).expect("removed");
+    fs::remove_file(lop.path("t/large")).expect("removed");
+    assert_counted_with(&lop, 2, &args);
+    lop.run(["dedupe", "--by", "delete", "--apply", "t"]).success();
+    settle();
+    let summary = scan_with(&lop, &args);
+    assert!(changed(&summary).is_some(), "{summary}");
+    assert_equal_totals(&lop, &summary, &args);
+}
+
+/// The commands that change files write a journal for each run.
+#[test]
+fn unreadable_journals_do_not_fail_a_scan() {
+    let (lop, _running) = watched();
+    let runs = catalog::Catalog::runs_dir(&lop.catalog());
+    fs::write(runs, "not a directory").expect("written");
+    assert_counted(&lop, 0);
+}
+
+#[test]
 fn files_that_lop_has_changed_are_counted() {
     let (lop, _running) = watched();
     for args in [

@@ -1,8 +1,8 @@
 //! Deletes extraneous entries at the end of a run.
 //!
 //! The run keeps all extraneous entries if it could not read some part of the source, if the source has nothing to
-//! mirror, if there are more entries than `--max-delete` allows, or if the user declines. [`purge`] removes directories, and its guard
-//! protects the source and lop's own files. Leftovers of killed runs are always removed.
+//! mirror, if there are more entries than `--max-delete` allows, or if the user declines. [`purge`] removes
+//! directories, and its guard protects the source and lop's own files. Leftovers of killed runs are always removed.
 //!
 //! The progress counts each deleted entry once. Counting entries in advance and removing leftovers therefore use a
 //! separate [`Progress`].

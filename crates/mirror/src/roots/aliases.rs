@@ -139,7 +139,8 @@ impl TopDir {
         self.dir.volume().is_ok_and(|volume| volume.shows_others(self.stat.device))
     }
 
-    /// Creates the marker and returns its name. Restores the times of the directory, which count as metadata to compare.
+    /// Creates the marker and returns its name. Restores the times of the directory, which count as metadata to
+    /// compare.
     fn create_marker(&self) -> io::Result<CString> {
         let name = TempNames::new().of(c"");
         self.dir.make_private_dir(&name)?;

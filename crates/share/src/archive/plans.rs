@@ -51,8 +51,8 @@ pub(crate) enum Unplanned {
 }
 
 impl Plans {
-    /// Returns the archive of the directory at a path, from `plan` unless there is a recent one. Waits if another request
-    /// is making the same plan.
+    /// Returns the archive of the directory at a path, from `plan` unless there is a recent one. Waits if another
+    /// request is making the same plan.
     pub(crate) fn get(
         &self,
         path: &[u8],

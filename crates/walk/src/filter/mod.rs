@@ -8,6 +8,7 @@ pub(crate) mod shard;
 pub(crate) mod system;
 pub(crate) mod top;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use fsops::Volume;
@@ -84,6 +85,11 @@ impl Filter {
     #[must_use]
     pub fn with_globs(self, include: Globs, exclude: Globs) -> Filter {
         Filter { include, exclude, ..self }
+    }
+
+    /// Returns the sizes in bytes of the files to include.
+    pub fn sizes(&self) -> RangeInclusive<u64> {
+        self.min_size.max(u64::from(!self.empty))..=self.max_size
     }
 
     /// Returns the filter for one root. Patterns that are paths into the root become relative to

@@ -44,7 +44,8 @@ pub(crate) struct Planned {
     pub(crate) key: Option<FileKey>,
     /// The identity of its file system, as in `fsops::Volume`.
     pub(crate) fsid: u64,
-    /// The location of its top directory on the file system, by which bind mounts of the same directories are recognised.
+    /// The location of its top directory on the file system, by which bind mounts of the same directories are
+    /// recognised.
     pub(crate) location: Option<DirLocation>,
     /// The type of the file system, as messages show it.
     pub(crate) kind: String,

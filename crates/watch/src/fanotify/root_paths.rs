@@ -6,8 +6,8 @@
 //! parent of each component of the root paths.
 //!
 //! The watcher may read the handles before or after a change, and handles the event later. If several components have
-//! changed meanwhile, the handle of the parent of the uppermost one is the same before and after the changes, so at least
-//! its event has a known handle.
+//! changed meanwhile, the handle of the parent of the uppermost one is the same before and after the changes, so at
+//! least its event has a known handle.
 
 use std::ffi::CString;
 use std::io;

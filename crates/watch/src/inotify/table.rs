@@ -27,8 +27,8 @@ pub(super) struct Table {
 impl Table {
     /// Adds a watch. If it exists, its directory has moved there, together with the directories below it.
     ///
-    /// Returns false and adds nothing if the table is outdated: it does not contain the parent, or contains it below the
-    /// directory itself. The events that are waiting then tell where the directories are.
+    /// Returns false and adds nothing if the table is outdated: it does not contain the parent, or contains it below
+    /// the directory itself. The events that are waiting then tell where the directories are.
     #[must_use]
     pub(super) fn add(&mut self, watch: i32, parent: Option<i32>, name: &[u8]) -> bool {
         if let Some(parent) = parent

@@ -14,8 +14,8 @@ use super::Source;
 use crate::area::OwnPaths;
 use crate::paths::{as_path, joined, open_dir};
 
-/// The events to watch: those that the fanotify source watches. If the kernel already watches a directory, for example as
-/// the top directory of an area, these events do not replace the others.
+/// The events to watch: those that the fanotify source watches. If the kernel already watches a directory, for example
+/// as the top directory of an area, these events do not replace the others.
 const EVENTS: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
@@ -117,8 +117,8 @@ impl Source {
         watch.is_some_and(|watch| self.table.is_child(watch, parent, name))
     }
 
-    /// Returns whether a directory is the top directory of the area at `top`. While a process has renamed a directory above
-    /// it, the path may lead to another directory.
+    /// Returns whether a directory is the top directory of the area at `top`. While a process has renamed a directory
+    /// above it, the path may lead to another directory.
     fn is_top(&self, dir: &Dir, top: &[u8]) -> bool {
         // If the directory has a watch, the kernel returns it instead of adding another one.
         let Ok(watch) = add_watch(&self.fd, descriptor(dir), EVENTS) else { return false };
@@ -178,8 +178,8 @@ fn open_top(path: &[u8]) -> io::Result<Dir> {
     open_dir(path)?.open_child(c".")
 }
 
-/// Opens a directory below the top directory of an area. Returns `None` if it is gone, if another file system is mounted
-/// on it, which may not respond, or if this user cannot list it and search it.
+/// Opens a directory below the top directory of an area. Returns `None` if it is gone, if another file system is
+/// mounted on it, which may not respond, or if this user cannot list it and search it.
 fn open(top: &Dir, below: &[u8]) -> io::Result<Option<Dir>> {
     let opened =
         if below.is_empty() { top.open_child(c".") } else { top.open_below_same_mount(below) };

@@ -1,11 +1,11 @@
-//! The numbers up to which the changes of each root were answered or discarded. After an answer, the watcher counts only
-//! changes that no answer contains, and discards those that the catalog contains.
+//! The numbers up to which the changes of each root were answered or discarded. After an answer, the watcher counts
+//! only changes that no answer contains, and discards those that the catalog contains.
 
 use super::{Directories, ENTRY_BYTES, INODE_BYTES, Notes};
 use crate::paths::is_at_or_below;
 
-/// Maximum number of roots that a [`Progress`] remembers. For further roots, the watcher discards no changes, and counts
-/// them inexactly.
+/// Maximum number of roots that a [`Progress`] remembers. For further roots, the watcher discards no changes, and
+/// counts them inexactly.
 const MAX_ROOTS: usize = 64;
 
 /// A number for each root.

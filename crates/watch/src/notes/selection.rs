@@ -6,7 +6,8 @@ use super::{Directories, ENTRY_BYTES, INODE_BYTES, NAME_BYTES, Notes};
 use crate::answer::{ChangedDir, Changes, Entries, Unknown, Unseen};
 use crate::paths::{is_at_or_below, joined};
 
-/// Maximum estimated memory of the changes in an answer. The notes and the encoded answer are in memory at the same time.
+/// Maximum estimated memory of the changes in an answer. The notes and the encoded answer are in memory at the same
+/// time.
 const MAX_ANSWER_BYTES: usize = 7 << 20;
 
 /// Estimated memory of a changed directory in an answer, without its path.
@@ -48,8 +49,8 @@ impl Notes {
         })
     }
 
-    /// Calls `visit` for each directory with changes below the roots, possibly several times with the same path. Discards
-    /// the notes of directories that are gone. An error of `visit` ends the selection.
+    /// Calls `visit` for each directory with changes below the roots, possibly several times with the same path.
+    /// Discards the notes of directories that are gone. An error of `visit` ends the selection.
     fn select(
         &mut self,
         roots: &[(Vec<u8>, u64)],

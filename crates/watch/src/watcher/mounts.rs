@@ -82,8 +82,8 @@ impl Watcher {
         self.control.publish(self.watched());
     }
 
-    /// Removes the watches of areas. If a bind mount disappears, the remaining areas may contain the same directories, and
-    /// the kernel has only one watch for each. These watches are moved to the remaining areas.
+    /// Removes the watches of areas. If a bind mount disappears, the remaining areas may contain the same directories,
+    /// and the kernel has only one watch for each. These watches are moved to the remaining areas.
     fn forget(&mut self, gone: &[Area]) {
         let Some(inotify) = &mut self.inotify else { return };
         let is_inotify = |area: &&Area| matches!(area.means, Means::Inotify(..));

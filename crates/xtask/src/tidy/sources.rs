@@ -9,6 +9,9 @@ use super::shown;
 /// Maximum number of lines. A longer file should be split.
 const MAX_LINES: usize = 500;
 
+/// Maximum number of characters in a line of a comment. Lines with tables and addresses may be longer.
+const MAX_COLUMNS: usize = 120;
+
 /// Macros that mark unfinished work. The names are split, because otherwise this file itself would
 /// be refused.
 const UNFINISHED: [&str; 3] =
@@ -43,8 +46,18 @@ fn of_file(name: &str, text: &str) -> Vec<String> {
         for unfinished in UNFINISHED.iter().filter(|unfinished| line.contains(**unfinished)) {
             complaints.push(format!("line {number}: {unfinished}"));
         }
+        let columns = line.chars().count();
+        if columns > MAX_COLUMNS && is_prose(line) {
+            complaints
+                .push(format!("line {number}: {columns} columns, {MAX_COLUMNS} are the limit"));
+        }
     }
     complaints
+}
+
+/// Returns whether a line is a comment that can be wrapped.
+fn is_prose(line: &str) -> bool {
+    line.trim_start().starts_with("//") && !line.contains("//! |") && !line.contains("://")
 }
 
 #[cfg(test)]
@@ -61,5 +74,15 @@ mod tests {
         let text = format!("fn f() {{ {}) }}\n{}", super::UNFINISHED[0], "\n".repeat(500));
         let complaints = of_file("crates/x/src/utils.rs", &text);
         assert_eq!(complaints.len(), 4, "{complaints:?}");
+    }
+
+    #[test]
+    fn long_comments_are_refused() {
+        let long = "word ".repeat(30);
+        let complaints = |line: &str| of_file("crates/x/src/y.rs", &format!("//! A.\n{line}\n"));
+        assert_eq!(complaints(&format!("    // {long}")).len(), 1);
+        assert_eq!(complaints(&format!("//! | {long} |")), [""; 0]);
+        assert_eq!(complaints(&format!("// https://example.org/ {long}")), [""; 0]);
+        assert_eq!(complaints(&format!("let x = \"{long}\";")), [""; 0]);
     }
 }

@@ -169,13 +169,20 @@ impl Client<'_> {
         for dir in &noted.dirs {
             add(&mut entries, &dir.path, &dir.entries);
         }
-        let changed = Runs::last_change_ms(&Catalog::runs_dir(self.catalog))?;
-        if changed.is_some_and(|changed_ms| changed_ms >= last.started_ms) {
+        if self.may_have_run_since(&last) {
             // lop has also updated the rows of the files that it changed, so the notes do not tell their number.
-            (last.files, last.bytes) = catalog.count_below(&absolute)?;
+            let sizes = scan.walk.filter.sizes();
+            (last.files, last.bytes) = catalog.count_below(&absolute, &sizes)?;
         }
         let position = Some(of_catalog(answer.position));
         Ok(Noted { position, changes: Some(NotedChanges { entries, last }) })
+    }
+
+    /// Returns whether lop itself may have changed files since a scan started.
+    fn may_have_run_since(&self, last: &WatchedScan) -> bool {
+        let changed_ms = Runs::last_change_ms(&Catalog::runs_dir(self.catalog));
+        // The scan does not need the journals, so unreadable ones are no error here.
+        changed_ms.map_or(true, |ms| ms.is_some_and(|ms| ms >= last.started_ms))
     }
 }
 
@@ -229,7 +236,7 @@ impl NotedChanges {
                 entries.add_entry(path);
             }
         };
-        let growth = found.growth(&tree);
+        let growth = found.growth(&tree, &scan.walk.filter.sizes());
         let unread = catalog.look_up(|| found.without_head(catalog, &tree))?;
         let unreadable = read_heads(scan, &tree, found.fingerprints(), &unread, progress)?;
         let recall = catalog.look_up(|| found.add_candidates(catalog, &mut tree))?;
@@ -273,8 +280,8 @@ fn read_heads(
     Ok(problems)
 }
 
-/// Returns the roots as absolute paths without links. Fails with the reason if one of them is not a directory, or if the
-/// scan reads its paths from a list.
+/// Returns the roots as absolute paths without links. Fails with the reason if one of them is not a directory, or if
+/// the scan reads its paths from a list.
 fn roots(scan: &ScanSettings) -> Result<Vec<PathBuf>, String> {
     if scan.args.files_from.is_some() {
         return Err(

@@ -18,8 +18,8 @@ pub(super) struct Choice {
 }
 
 impl Choice {
-    /// Returns whether a directory with this rank may be shown. Directories that have nothing of what the order is about
-    /// are only shown if all are.
+    /// Returns whether a directory with this rank may be shown. Directories that have nothing of what the order is
+    /// about are only shown if all are.
     fn has(&self, rank: i64) -> bool {
         let has_shrunk = self.by == By::Grown && rank < 0 && rank > i64::MIN;
         rank > 0 || has_shrunk || self.limit == usize::MAX

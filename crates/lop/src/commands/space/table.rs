@@ -37,8 +37,8 @@ struct Fields {
 }
 
 impl<'a> Table<'a> {
-    /// Returns a table for some outlines. `columns` is the width of the terminal, or of the page if the output does not go
-    /// to a terminal.
+    /// Returns a table for some outlines. `columns` is the width of the terminal, or of the page if the output does not
+    /// go to a terminal.
     pub(super) fn new(
         space: &'a Space,
         by: By,
@@ -226,7 +226,8 @@ fn bar(width: usize, part: i64, all: i64) -> String {
     whole.chain(part).collect()
 }
 
-/// Shortens a name in the middle if it is wider than `room` columns. The beginning and the end of a name identify it best.
+/// Shortens a name in the middle if it is wider than `room` columns. The beginning and the end of a name identify it
+/// best.
 fn shortened(name: Vec<u8>, room: usize) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(&name) else { return name };
     if terminal::width(text) <= room {

@@ -27,8 +27,8 @@ pub(super) struct Found {
     pub(super) target: Target,
     pub(super) bindings: Bindings,
     pub(super) preview: Preview,
-    /// The time before the target was examined, in nanoseconds since the epoch. With `--delete`, every later change of an
-    /// entry has a later timestamp.
+    /// The time before the target was examined, in nanoseconds since the epoch. With `--delete`, every later change of
+    /// an entry has a later timestamp.
     pub(super) matched_ns: i64,
 }
 

@@ -13,8 +13,8 @@ use crate::paths::resolve;
 use crate::questions::catalog::open_writer;
 use crate::settings::Settings;
 
-/// Returns the roots in the catalog. If the catalog is missing, returns no roots, or fails if `is_needed` is true. Brings
-/// a catalog of an older version of lop up to date, because `lop watch` may be the only program that scans.
+/// Returns the roots in the catalog. If the catalog is missing, returns no roots, or fails if `is_needed` is true.
+/// Brings a catalog of an older version of lop up to date, because `lop watch` may be the only program that scans.
 pub(super) fn known_roots(
     catalog: &Path,
     is_needed: bool,

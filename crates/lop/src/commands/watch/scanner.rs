@@ -38,8 +38,8 @@ impl Scanner {
         self.took
     }
 
-    /// Starts a scan of some directories. It has its own process group, so that Ctrl-C on the terminal does not interrupt it directly. Its
-    /// messages go to standard error.
+    /// Starts a scan of some directories. It has its own process group, so that Ctrl-C on the terminal does not
+    /// interrupt it directly. Its messages go to standard error.
     pub(super) fn start(&mut self, roots: &[PathBuf], is_full: bool) -> io::Result<()> {
         let mut command = Command::new(&self.program);
         command.arg("scan").arg("--quiet").arg("--catalog").arg(&self.catalog);

@@ -143,7 +143,7 @@ fn undo(app: &App, run: &RunSummary, may_run: bool) -> Markup {
     } else if left == 0 && run.ended_ms.is_some() {
         Some("Nothing is left to restore.")
     } else if may_run {
-        Some("It can be undone when it has ended.")
+        Some("It can be undone when no process is changing files any more.")
     } else if app.check_actions().is_err() {
         Some(
             "This server is read-only. Start it with --allow-actions, or use the command lop undo.",
