@@ -181,9 +181,10 @@ impl Catalog {
             dirs: dirs?,
             ..RowMap::default()
         };
-        // An interrupted scan of changes may have left contents without files, which the commit then deletes.
-        let unused = rows.contents.iter().filter(|(_, content)| content.inodes == 0);
-        rows.touched = unused.map(|(row, _)| row).collect();
+        // An interrupted scan may have left contents without files. The commit counts the files of these contents
+        // again, and deletes a content that no file refers to.
+        let without_copies = rows.contents.iter().filter(|(_, content)| content.inodes == 0);
+        rows.touched = without_copies.map(|(row, _)| row).collect();
         rows.stored = vec![Stored::Nothing; tree.files().len()];
         rows.dir_rows = rows.dirs.of_tree(tree);
         let mut matched = TreeMatch { fingerprints: Fingerprints::new(tree.files().len()), rows };

@@ -140,8 +140,8 @@ impl Catalog {
 pub struct Growth {
     /// Number of names whose file is new, changed or gone.
     pub changed: u64,
-    /// Number of new files minus the number of files that are gone. A file with several names counts once. A file that
-    /// the patterns of the scan exclude counts as gone if an earlier scan has added it to the catalog.
+    /// Number of new files minus the number of files that are gone. A file with several names counts once. If an
+    /// earlier scan has added a file to the catalog that the patterns of this scan exclude, its removal counts, too.
     pub files: i64,
     /// Total growth of the files in bytes. A file with several names counts once.
     pub bytes: i64,

@@ -68,12 +68,12 @@ mod tests {
     use rusqlite::Connection;
 
     use super::TOTALS;
-    use crate::schema::{CURRENT, INDEXES};
+    use crate::schema::{CHANGES_INDEXES, CURRENT, INDEXES};
 
     #[test]
     fn only_files_of_the_directories_are_looked_up() {
         let db = Connection::open_in_memory().expect("a database");
-        for step in [CURRENT, INDEXES] {
+        for step in [CURRENT, INDEXES, CHANGES_INDEXES] {
             db.execute_batch(step).expect("is made");
         }
         let mut query = db.prepare(&format!("EXPLAIN QUERY PLAN {TOTALS}")).expect("a question");

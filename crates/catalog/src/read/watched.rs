@@ -97,6 +97,19 @@ fn is_below(path: &[u8], top: &[u8]) -> bool {
     (from.as_slice()..to.as_slice()).contains(&path)
 }
 
+/// Returns the query of [`Catalog::count_below`] for directories with these rows.
+fn count_sql(dirs: &str) -> String {
+    // A sum of integers could exceed 64 bits in a damaged catalog. With the plus sign, SQLite cannot use the index by
+    // size, through which it would look up every row of the catalog separately.
+    format!(
+        "WITH RECURSIVE below (id) AS (SELECT id FROM dir WHERE id IN ({dirs}) \
+         UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
+         SELECT count(*), CAST(total(size) AS INTEGER) FROM \
+         (SELECT DISTINCT volume, inode, size FROM file JOIN below ON file.dir = below.id \
+         WHERE +size BETWEEN ?1 AND ?2)"
+    )
+}
+
 /// Maximum number of entries that a scan of changes examines although they have not changed.
 const MAX_UNSETTLED: usize = 10_000;
 
@@ -137,8 +150,8 @@ impl Catalog {
         Ok(if is_whole { Ok(found) } else { Err(UnusableScan::OtherRoots) })
     }
 
-    /// Returns the number of the remembered files below some directories whose size in bytes is in a range, and their
-    /// total size. A file with several names counts once. Reads all rows below the directories.
+    /// Returns the number of the remembered files below some directories, and their total size in bytes. Counts only
+    /// files whose size is in `sizes`. A file with several names counts once. Reads all rows below the directories.
     ///
     /// # Errors
     ///
@@ -152,15 +165,7 @@ impl Catalog {
         for dir in dirs {
             rows.extend(self.dir_row(dir)?.map(|row| row.to_string()));
         }
-        // A sum of integers could exceed 64 bits in a damaged catalog.
-        let sql = format!(
-            "WITH RECURSIVE below (id) AS (SELECT id FROM dir WHERE id IN ({}) \
-             UNION SELECT dir.id FROM dir JOIN below ON dir.parent = below.id) \
-             SELECT count(*), CAST(total(size) AS INTEGER) FROM \
-             (SELECT DISTINCT volume, inode, size FROM file JOIN below ON file.dir = below.id \
-             WHERE size BETWEEN ?1 AND ?2)",
-            rows.join(", ")
-        );
+        let sql = count_sql(&rows.join(", "));
         let limit = |size: u64| i64::try_from(size).unwrap_or(i64::MAX);
         let values = params![limit(*sizes.start()), limit(*sizes.end())];
         let counted = self.db.query_row(&sql, values, |row| {
@@ -237,5 +242,27 @@ impl Catalog {
         }
         paths.retain(|path| roots.iter().any(|root| path == root || is_below(path, root)));
         Ok(Some(paths))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rusqlite::{Connection, params};
+
+    use super::count_sql;
+    use crate::schema::{CHANGES_INDEXES, CURRENT, INDEXES};
+
+    #[test]
+    fn files_are_counted_without_the_index_by_size() {
+        let db = Connection::open_in_memory().expect("a database");
+        for step in [CURRENT, INDEXES, CHANGES_INDEXES] {
+            db.execute_batch(step).expect("is made");
+        }
+        let sql = format!("EXPLAIN QUERY PLAN {}", count_sql("1, 2"));
+        let mut query = db.prepare(&sql).expect("a question");
+        let steps = query.query_map(params![0, i64::MAX], |row| row.get(3)).expect("a plan");
+        let steps: Vec<String> = steps.collect::<Result<_, _>>().expect("text");
+        let files: Vec<_> = steps.iter().filter(|step| step.contains("file")).collect();
+        assert_eq!(files, ["SEARCH file USING PRIMARY KEY (dir=?)"], "{steps:?}");
     }
 }

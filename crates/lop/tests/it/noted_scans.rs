@@ -305,8 +305,8 @@ fn facts(catalog: &PathBuf) -> Vec<String> {
 
 /// Makes random changes, scans with and without the notes of a watcher, and compares the catalogs and the totals.
 /// Returns the number of scans that used the notes. The watcher is killed now and then, and file systems are mounted
-/// and unmounted. As an ordinary user, the changes create no hard links, because inotify misses a link that is removed
-/// before the next scan.
+/// and unmounted. If an ordinary user scans, the changes create no hard links, because inotify misses a link that is
+/// created and removed between two scans.
 fn compare(seed: u64, rounds: u64, user: Option<u32>) -> u64 {
     let linked = tree().hard_links("alike", &["t/h1", "t/d/h2", "t/d/sub/h3"]);
     let lop = Lop::with(&linked.file("over/a", "alike").file("over/x", "in the other directory"));

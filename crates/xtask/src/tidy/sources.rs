@@ -57,7 +57,8 @@ fn of_file(name: &str, text: &str) -> Vec<String> {
 
 /// Returns whether a line is a comment that can be wrapped.
 fn is_prose(line: &str) -> bool {
-    line.trim_start().starts_with("//") && !line.contains("//! |") && !line.contains("://")
+    let is_exempt = ["//! |", "/// |", "://"].iter().any(|part| line.contains(part));
+    line.trim_start().starts_with("//") && !is_exempt
 }
 
 #[cfg(test)]
