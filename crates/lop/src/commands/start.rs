@@ -30,11 +30,11 @@ const FIRST: [(&str, &str); 5] = [
 /// Commands for a user who has a catalog. None of them changes the user's files, unless the user confirms it.
 const NEXT: [(&str, &str); 6] = [
     ("lop report", "list the duplicates, those that waste most first"),
-    ("lop space", "show which folders are large, and how they have grown"),
+    ("lop space", "show large folders, and how much they have grown"),
     ("lop uniques DIR", "list the files that exist only in DIR"),
     ("lop look", "look through all of these, decide, apply and undo"),
     ("lop serve --open", "review duplicates in a browser"),
-    ("lop dedupe --by hardlink", "show what hard links would free; --apply creates them"),
+    ("lop dedupe --by hardlink", "show what hard links free; --apply creates them"),
 ];
 
 /// Runs the command.
